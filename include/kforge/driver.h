@@ -1,0 +1,127 @@
+/*
+ * driver.h - what kforge asks of a kind of machine on which programs run.
+ *
+ * A driver is one constant table of functions; everything that kforge knows
+ * about a kind of device sits behind it. When code elsewhere wants to ask "is
+ * this the CPU?", add a member here instead. Platform folders
+ * (platforms/NAME/platform.json) name the driver that they use.
+ *
+ * To add a driver: copy src/platform/null/, fill in the table, add one line to
+ * src/platform/drivers.c, and make tests/contract/driver pass.
+ *
+ * Processes: find runs in the supervisor. build runs in the builder's sandbox
+ *            (kforge-runner build), open, load, prepare, forward and close in
+ *            the runner's (kforge-runner host), for they touch code that
+ *            nobody has reviewed.
+ * Threads:   tables never change. A kf_device belongs to the thread that
+ *            opened it.
+ * Errors:    the code returned, and the words in *err, tell of trouble of
+ *            ours. A program that its compiler refuses is KF_OK and a verdict.
+ * Ownership: arguments are borrowed for the call; what a function fills in is
+ *            the caller's and safe to release even after a failure.
+ */
+#ifndef KF_DRIVER_H
+#define KF_DRIVER_H
+
+#include <kforge/base.h>
+#include <kforge/program.h>
+
+#define KF_DRIVER_ABI 1		/* raise on any change to struct kf_driver */
+
+struct kf_device;		/* one opened device; each driver defines it */
+
+struct kf_device_info {
+	char id[32];		/* "cpu:0", "null:0"; unique in this driver */
+	char name[96];		/* for people, as the machine gives it */
+	char arch[32];		/* for compilers: "x86-64", "sm_90" */
+	uint64_t memory_bytes;	/* 0 if unknown */
+	unsigned units;		/* cores that may be used; 0 if unknown */
+	struct kf_buf card;	/* owned; the hardware card: one "name: value"
+				   a line, what a writer of fast programs must
+				   know, measured ceilings included */
+};
+void kf_device_info_release(struct kf_device_info *info);
+
+struct kf_build_request {
+	const char *const *source;	/* paths, in platform.json's order */
+	size_t source_count;
+	const char *const *command;	/* the platform's compile command, with
+					   {source}, {output}, {include} already
+					   replaced; NULL-terminated */
+	const char *output_path;	/* written only on KF_BUILD_DONE */
+	uint64_t timeout_ns;		/* 0 is refused */
+};
+
+enum kf_build_end {
+	KF_BUILD_NONE,
+	KF_BUILD_DONE,
+	KF_BUILD_REFUSED,	/* the compiler said no; read the log */
+	KF_BUILD_TOO_SLOW,	/* killed at timeout_ns */
+	KF_BUILD_TOO_LARGE,	/* the compiler or its output outgrew a limit */
+};
+
+#define KF_BUILD_LOG_BYTES (64u << 10)
+
+struct kf_build {
+	enum kf_build_end end;
+	struct kf_buf log;	/* compiler's words, cut at KF_BUILD_LOG_BYTES */
+	uint64_t took_ns;
+};
+void kf_build_release(struct kf_build *build);
+
+struct kf_driver {
+	unsigned abi;			/* KF_DRIVER_ABI */
+	const char *name;		/* "[a-z0-9]+"; kept in stores for ever */
+	bool in_process;		/* candidate's code runs in the runner */
+
+	/* Fill info[0..*count) with at most max devices. None is not an error.
+	 * measure asks for measured ceilings in the card (takes up to a second
+	 * per device); without it only what can be read at once. */
+	enum kf_code (*find)(struct kf_device_info *info, size_t max,
+			     bool measure, size_t *count, struct kf_err *err);
+	enum kf_code (*build)(const struct kf_build_request *req,
+			      struct kf_build *out, struct kf_err *err);
+
+	enum kf_code (*open)(const char *device_id, struct kf_device **out,
+			     struct kf_err *err);
+	/* Load the artefact. *refused (at least 256 bytes) gets a sentence, with
+	 * KF_OK, when the artefact itself is unusable (no kf_forward, ...). */
+	enum kf_code (*load)(struct kf_device *dev, const char *artefact_path,
+			     char refused[256], struct kf_err *err);
+	/* Run once and wait. *rc is what the program returned. A program
+	 * without kf_prepare: prepare sets *rc = 0 and does nothing. */
+	enum kf_code (*prepare)(struct kf_device *dev, struct kf_call *call,
+				int *rc, struct kf_err *err);
+	enum kf_code (*forward)(struct kf_device *dev, struct kf_call *call,
+				int *rc, struct kf_err *err);
+	void (*close)(struct kf_device *dev);	/* NULL is allowed */
+};
+
+/* Every driver of this build; the last entry is NULL. */
+extern const struct kf_driver *const kf_drivers[];
+/* NULL if there is none of that name. */
+const struct kf_driver *kf_driver_by_name(const char *name);
+
+/* The checking front: each refuses a malformed request with KF_E_INPUT, then
+ * calls the table. Call these, not the table. */
+KF_MUST_CHECK enum kf_code kf_driver_find(const struct kf_driver *driver,
+		struct kf_device_info *info, size_t max, bool measure,
+		size_t *count, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_build(const struct kf_driver *driver,
+		const struct kf_build_request *req, struct kf_build *out,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_open(const struct kf_driver *driver,
+		const char *device_id, struct kf_device **out,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_load(const struct kf_driver *driver,
+		struct kf_device *dev, const char *artefact_path,
+		char refused[256], struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_prepare(const struct kf_driver *driver,
+		struct kf_device *dev, struct kf_call *call, int *rc,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_forward(const struct kf_driver *driver,
+		struct kf_device *dev, struct kf_call *call, int *rc,
+		struct kf_err *err);
+void kf_driver_close(const struct kf_driver *driver, struct kf_device *dev);
+
+#endif

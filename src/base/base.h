@@ -1,0 +1,107 @@
+/*
+ * base.h (internal) - helpers that every folder of src/ may use.
+ * See kforge/base.h for the rules on errors, ownership and threads.
+ */
+#ifndef KF_BASE_BASE_H
+#define KF_BASE_BASE_H
+
+#include <kforge/base.h>
+
+#include "base/banned.h"
+
+/* --- memory: abort instead of returning NULL ----------------------------- */
+void *kf_alloc(size_t size_bytes);		/* zeroed; never NULL */
+void *kf_realloc(void *old, size_t size_bytes);
+char *kf_strdup(const char *text);		/* NULL gives NULL */
+char *kf_strndup(const char *text, size_t len);
+char *kf_format(const char *fmt, ...) KF_PRINTF(1, 2);	/* caller frees */
+
+/* --- element types -------------------------------------------------------- */
+size_t kf_dtype_bytes(enum kf_dtype dtype);	/* 0 for KF_DTYPE_NONE */
+const char *kf_dtype_name(enum kf_dtype dtype);	/* "float32", "bool", ... */
+enum kf_dtype kf_dtype_by_name(const char *name);	/* NONE if unknown */
+
+/* --- time ----------------------------------------------------------------- */
+uint64_t kf_now_ns(void);		/* CLOCK_MONOTONIC */
+void kf_sleep_ns(uint64_t ns);
+/* UTC, ISO 8601 with seconds: "2026-11-27T10:00:00Z"; needs 21 bytes. */
+void kf_time_iso(char out[32]);
+
+/* --- numbers, independent of the locale; the whole text must be used ------ */
+bool kf_parse_u64(const char *text, uint64_t *out);
+bool kf_parse_i64(const char *text, int64_t *out);
+bool kf_parse_double(const char *text, double *out);	/* finite only */
+
+/* --- random --------------------------------------------------------------- */
+void kf_random_bytes(void *out, size_t len);	/* getrandom; aborts on failure */
+/* SplitMix64: small, seedable, for tests, secret orders and samples. */
+struct kf_rng { uint64_t state; };
+uint64_t kf_rng_next(struct kf_rng *rng);
+uint64_t kf_rng_below(struct kf_rng *rng, uint64_t bound);	/* bound > 0 */
+double kf_rng_double(struct kf_rng *rng);			/* [0, 1) */
+
+/* --- content ids ---------------------------------------------------------- */
+#define KF_HASH_HEX 65	/* 64 lower-case hex digits and the NUL */
+void kf_hash_hex(const void *bytes, size_t len, char out[KF_HASH_HEX]);
+enum kf_code kf_hash_file(const char *path, char out[KF_HASH_HEX],
+			  struct kf_err *err);
+
+/* --- paths and files ------------------------------------------------------ */
+char *kf_path_join(const char *dir, const char *name);	/* caller frees */
+bool kf_path_exists(const char *path);
+bool kf_path_is_dir(const char *path);
+enum kf_code kf_mkdir_p(const char *path, struct kf_err *err);
+/* Removes a tree; refuses "" and "/"; a missing tree is not an error. */
+enum kf_code kf_remove_tree(const char *path, struct kf_err *err);
+/* Reads a whole file into out (its max is the ceiling; KF_E_LIMIT beyond). */
+enum kf_code kf_file_read(const char *path, struct kf_buf *out,
+			  struct kf_err *err);
+/* Writes a temporary beside path, syncs it, renames it, syncs the folder:
+ * after a crash there is the old file or the new one, never half of it. */
+enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
+			   struct kf_err *err);
+/* Cuts invalid UTF-8 from text by replacing each bad byte with U+FFFD, and
+ * control characters other than \n and \t with '?'. In-place-safe copy. */
+void kf_utf8_clean(const char *bytes, size_t len, struct kf_buf *out);
+/* Largest n <= len that does not cut a UTF-8 sequence. */
+size_t kf_utf8_cut(const char *bytes, size_t len);
+
+/* --- child processes ------------------------------------------------------ */
+/* Runs argv[0] (looked up in PATH) to its end with its own process group.
+ * Trusted helpers only; whatever is not trusted goes through sandbox/. */
+struct kf_proc_spec {
+	const char *const *argv;	/* NULL-terminated */
+	const char *const *env;		/* NULL: inherit */
+	const char *cwd;		/* NULL: inherit */
+	const void *stdin_bytes;
+	size_t stdin_len;
+	uint64_t timeout_ns;		/* 0 is refused */
+	const volatile int *cancel;	/* NULL, or becomes non-zero to stop */
+};
+struct kf_proc_end {
+	bool timed_out, canceled;
+	int exit_code;		/* valid when signal is 0 and not timed_out */
+	int signal;		/* 0 if it exited by itself */
+	uint64_t took_ns;
+};
+/* out and errout (may be NULL: discarded) collect up to their max bytes; more
+ * is read and dropped. KF_E_UNAVAIL if the program cannot be started. */
+enum kf_code kf_proc_run(const struct kf_proc_spec *spec, struct kf_buf *out,
+			 struct kf_buf *errout, struct kf_proc_end *end,
+			 struct kf_err *err);
+/* Full path of a program on PATH, or NULL; caller frees. */
+char *kf_proc_which(const char *name);
+
+/* --- logging -------------------------------------------------------------- */
+enum kf_log_level { KF_LOG_ERROR, KF_LOG_WARN, KF_LOG_INFO, KF_LOG_DEBUG,
+		    KF_LOG_TRACE };
+struct kf_log {
+	enum kf_log_level level;	/* lines above it are dropped */
+	void (*write)(void *arg, enum kf_log_level level, const char *line);
+	void *arg;
+};
+/* log may be NULL. */
+void kf_logf(const struct kf_log *log, enum kf_log_level level,
+	     const char *fmt, ...) KF_PRINTF(3, 4);
+
+#endif

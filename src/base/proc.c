@@ -1,0 +1,197 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define POLL_MS 20	/* how late a deadline or a cancel may be noticed */
+
+char *kf_proc_which(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? kf_strdup(name) : NULL;
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+		char *full = kf_format("%.*s/%s", (int)len, path, name);
+
+		if (access(full, X_OK) == 0 && !kf_path_is_dir(full))
+			return full;
+		free(full);
+		path += len + (path[len] == ':');
+	}
+	return NULL;
+}
+
+/* The child: never returns. Reports a failed exec through status_fd. */
+static void become(const struct kf_proc_spec *spec, const char *program,
+		   int in, int out, int errout, int status_fd)
+{
+	extern char **environ;
+	int failure;
+
+	setpgid(0, 0);
+	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errout, 2) >= 0 &&
+	    (!spec->cwd || chdir(spec->cwd) == 0))
+		execve(program, (char *const *)(uintptr_t)spec->argv,
+		       spec->env ? (char *const *)(uintptr_t)spec->env
+				 : environ);
+	failure = errno;
+	if (write(status_fd, &failure, sizeof(failure)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Reads what is there; closes *fd at the end of the stream. */
+static void drain(int *fd, struct kf_buf *into)
+{
+	char chunk[65536];
+	ssize_t got = read(*fd, chunk, sizeof(chunk));
+
+	if (got > 0 && into)
+		kf_buf_add(into, chunk, (size_t)got);
+	else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		close_fd(fd);
+}
+
+static void feed(int *fd, const struct kf_proc_spec *spec, size_t *sent)
+{
+	const char *bytes = spec->stdin_bytes;
+	ssize_t put;
+
+	if (*sent < spec->stdin_len) {
+		put = write(*fd, bytes + *sent, spec->stdin_len - *sent);
+		if (put > 0)
+			*sent += (size_t)put;
+		else if (errno != EAGAIN && errno != EINTR)
+			*sent = spec->stdin_len;
+	}
+	if (*sent >= spec->stdin_len)
+		close_fd(fd);
+}
+
+/* Moves bytes until the child has ended or must be ended. */
+static void converse(const struct kf_proc_spec *spec, pid_t pid, int pipes[3],
+		     struct kf_buf *out, struct kf_buf *errout,
+		     struct kf_proc_end *end, int *status)
+{
+	uint64_t start_ns = kf_now_ns();
+	bool ended = false;
+	size_t sent = 0;
+
+	while (!ended || pipes[1] >= 0 || pipes[2] >= 0) {
+		struct pollfd p[3] = {
+			{ .fd = pipes[0], .events = POLLOUT },
+			{ .fd = pipes[1], .events = POLLIN },
+			{ .fd = pipes[2], .events = POLLIN },
+		};
+
+		poll(p, 3, ended ? 0 : POLL_MS);
+		if (pipes[0] >= 0 && p[0].revents)
+			feed(&pipes[0], spec, &sent);
+		if (pipes[1] >= 0 && p[1].revents)
+			drain(&pipes[1], out);
+		if (pipes[2] >= 0 && p[2].revents)
+			drain(&pipes[2], errout);
+		if (ended && !p[1].revents && !p[2].revents)
+			break;	/* a grandchild holds the pipe: not our wait */
+		if (!ended)
+			ended = waitpid(pid, status, WNOHANG) == pid;
+		end->took_ns = kf_now_ns() - start_ns;
+		end->timed_out |= !ended && end->took_ns > spec->timeout_ns;
+		end->canceled |= !ended && spec->cancel && *spec->cancel;
+		if (!ended && (end->timed_out || end->canceled)) {
+			kill(-pid, SIGKILL);
+			ended = waitpid(pid, status, 0) == pid;
+		}
+	}
+}
+
+static enum kf_code make_pipes(int fd[4][2], struct kf_err *err)
+{
+	for (int i = 0; i < 4; i++)
+		if (pipe2(fd[i], O_CLOEXEC))
+			return kf_fail_errno(err, "cannot make a pipe");
+	return KF_OK;
+}
+
+enum kf_code kf_proc_run(const struct kf_proc_spec *spec, struct kf_buf *out,
+			 struct kf_buf *errout, struct kf_proc_end *end,
+			 struct kf_err *err)
+{
+	int fd[4][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	char *program = kf_proc_which(spec->argv[0]);
+	int failure = 0, status = 0;
+	enum kf_code code;
+	int pipes[3];
+	pid_t pid;
+
+	*end = (struct kf_proc_end) { 0 };
+	if (!spec->timeout_ns) {
+		code = kf_fail(err, KF_E_INPUT, "%s: no deadline given",
+			       spec->argv[0]);
+		goto out;
+	}
+	if (!program) {
+		code = kf_fail(err, KF_E_UNAVAIL,
+			       "cannot start %s: no such program on PATH",
+			       spec->argv[0]);
+		goto out;
+	}
+	code = make_pipes(fd, err);
+	if (code)
+		goto out;
+	pid = fork();
+	if (pid < 0) {
+		code = kf_fail_errno(err, "cannot start %s", spec->argv[0]);
+		goto out;
+	}
+	if (pid == 0)
+		become(spec, program, fd[0][0], fd[1][1], fd[2][1], fd[3][1]);
+	setpgid(pid, pid);
+	close_fd(&fd[0][0]);
+	close_fd(&fd[1][1]);
+	close_fd(&fd[2][1]);
+	close_fd(&fd[3][1]);
+	if (read(fd[3][0], &failure, sizeof(failure)) == sizeof(failure)) {
+		waitpid(pid, &status, 0);
+		errno = failure;
+		kf_fail_errno(err, "cannot start %s", spec->argv[0]);
+		code = KF_E_UNAVAIL;
+		if (err)
+			err->code = code;
+		goto out;
+	}
+	pipes[0] = fd[0][1];
+	pipes[1] = fd[1][0];
+	pipes[2] = fd[2][0];
+	fd[0][1] = fd[1][0] = fd[2][0] = -1;
+	for (int i = 0; i < 3; i++)
+		fcntl(pipes[i], F_SETFL, O_NONBLOCK);
+	converse(spec, pid, pipes, out, errout, end, &status);
+	for (int i = 0; i < 3; i++)
+		close_fd(&pipes[i]);
+	kill(-pid, SIGKILL);	/* whatever it left behind in its group */
+	if (WIFSIGNALED(status))
+		end->signal = WTERMSIG(status);
+	else
+		end->exit_code = WEXITSTATUS(status);
+out:
+	for (int i = 0; i < 4; i++) {
+		close_fd(&fd[i][0]);
+		close_fd(&fd[i][1]);
+	}
+	free(program);
+	return code;
+}

@@ -1,0 +1,70 @@
+/*
+ * candidate.h - from a model's reply to the files of a program. Pure but for
+ * kf_candidate_write.
+ *
+ * A reply is CommonMark. Each file is one fenced block; its info string holds
+ * a language, a file name, or both ("c program.c"). Reasoning (a leading
+ * think block, or a lone closing tag) is set aside. Half a file is never
+ * compiled in silence: a block without its end, or a reply that was cut off,
+ * is a generation failure with its own reason.
+ */
+#ifndef KF_CANDIDATE_H
+#define KF_CANDIDATE_H
+
+#include "base/base.h"
+
+struct kf_platform;
+
+enum kf_extract_end {
+	KF_EXTRACT_GOOD,
+	KF_EXTRACT_EMPTY,	/* nothing but white space, or only reasoning */
+	KF_EXTRACT_NO_CODE,
+	KF_EXTRACT_AMBIGUOUS,	/* several blocks could be the same file */
+	KF_EXTRACT_CUT_OFF,	/* the reply or a block has no end */
+	KF_EXTRACT_REFUSED,	/* the model declined */
+	KF_EXTRACT_NO_ENTRY,	/* no block defines kf_forward */
+	KF_EXTRACT_TOO_LARGE,
+	KF_EXTRACT_FORBIDDEN,	/* screen: includes a path, inline assembly
+				   directives that read files, ... */
+	KF_EXTRACT_UNCHANGED,	/* the same program as before */
+};
+/* "no_code", "cut_off", ...: the verdict's reason. */
+const char *kf_extract_name(enum kf_extract_end end);
+
+struct kf_source_file { char *name; char *text; size_t len; };	/* owned */
+
+struct kf_candidate {
+	enum kf_extract_end end;
+	struct kf_source_file *file;	/* owned; in the platform's order */
+	size_t file_count;
+	char text[512];			/* why not, in words for the model; "" */
+	char note[256];			/* what was assumed ("took the last of two
+					   blocks"); "" */
+	char hash[KF_HASH_HEX];		/* of names and texts */
+};
+
+/* How the reply ended, as the provider says. */
+enum kf_finish { KF_FINISH_STOP, KF_FINISH_LENGTH, KF_FINISH_REFUSED,
+		 KF_FINISH_UNKNOWN };
+
+struct kf_extract_request {
+	const char *reply;
+	size_t reply_len;
+	enum kf_finish finish;
+	const struct kf_platform *platform;	/* its file[] */
+	const char *previous_hash;		/* NULL, or of the last candidate */
+};
+
+void kf_candidate_extract(const struct kf_extract_request *req,
+			  struct kf_candidate *out);
+/* From files on disk (verify FILE..., --start): the same screen. A single file
+ * that ends in .md is a reply. names by base name; unknown ones by extension. */
+enum kf_code kf_candidate_read(const char *const *path, size_t count,
+			       const struct kf_platform *platform,
+			       struct kf_candidate *out, struct kf_err *err);
+/* Writes its files into dir (made if absent). */
+enum kf_code kf_candidate_write(const struct kf_candidate *candidate,
+				const char *dir, struct kf_err *err);
+void kf_candidate_release(struct kf_candidate *candidate);
+
+#endif

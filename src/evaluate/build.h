@@ -1,0 +1,33 @@
+/*
+ * build.h - compile a candidate in the builder's sandbox.
+ *
+ * The builder sees the candidate's files, the contract's headers and the
+ * toolchain, read-only, and one output folder; no device, no data, nothing
+ * else of the disk. The artefact is hashed and named by its content.
+ */
+#ifndef KF_EVALUATE_BUILD_H
+#define KF_EVALUATE_BUILD_H
+
+#include "platform/platform.h"
+
+struct kf_build_job {
+	const struct kf_platform *platform;
+	const char *source_dir;		/* holds the candidate's files by name */
+	const char *work_dir;		/* ours; the artefact appears in it */
+	enum kf_sandbox_tier tier_min;
+	const volatile int *cancel;
+};
+
+struct kf_artefact {
+	char *path;			/* owned; NULL unless end is DONE */
+	char hash[KF_HASH_HEX];
+	enum kf_sandbox_tier tier;
+	char *compiler;			/* owned; first line of --version */
+};
+void kf_artefact_release(struct kf_artefact *artefact);
+
+KF_MUST_CHECK enum kf_code kf_build_run(const struct kf_build_job *job,
+		struct kf_build *build, struct kf_artefact *artefact,
+		struct kf_err *err);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * compare.h - is an output right? Pure: no files, no processes, no log.
+ *
+ * JUDGING.md, "Values", in one place (docs/judging.md repeats it for users):
+ *
+ *	S_B     = RMS over block B of max(|y|, g)
+ *	sigma_i = max(|y_i|, g_i, S_B / 32, (4 / T) e_i)
+ *	q_i     = |c_i - y_i| / sigma_i
+ *	good if every q_i <= 16 T and in every block the RMS of q over its n
+ *	elements with max(|y|, g) >= S_B / 32 is <= T (1 + 15 / n)
+ *
+ * Blocks are 32 x 32 of the last two axes (1,024 consecutive elements for
+ * rank 1), within one batch item. Integers and bools must be equal. Non-finite
+ * values must stand where the reference has them, with its sign (NaN's sign
+ * aside). Denormals may be flushed.
+ */
+#ifndef KF_EVALUATE_COMPARE_H
+#define KF_EVALUATE_COMPARE_H
+
+#include "base/base.h"
+
+#define KF_COMPARE_WORST 8
+
+struct kf_compare_request {
+	enum kf_dtype dtype;
+	int rank;
+	int64_t shape[KF_MAX_RANK];
+	const void *got;	/* candidate's, in dtype */
+	const void *expect;	/* reference in dtype */
+	const double *exact;	/* y; NULL: judged against expect */
+	const float *react;	/* g; NULL: see typical */
+	const float *noise;	/* e; NULL: 0 */
+	const float *typical_react; /* g of a case of the same kind and shape,
+				   used as its RMS for each block where react is
+				   NULL; NULL: 0 */
+	const float *typical_noise; /* likewise, its maximum for each block */
+	double limit;		/* T; kf_compare_limit() */
+	uint32_t poison;	/* repeated pattern that marks unwritten memory */
+};
+
+enum kf_compare_end {
+	KF_COMPARE_GOOD,
+	KF_COMPARE_UNWRITTEN,	/* elements still hold the poison */
+	KF_COMPARE_NONFINITE,
+	KF_COMPARE_VALUES,	/* an element, or the RMS of a block, is too far off */
+};
+
+struct kf_worst { int64_t index; double got, expect, q; };
+
+struct kf_compare {
+	enum kf_compare_end end;
+	int64_t numel;
+	int64_t wrong_count;	/* elements with q > 16 T, or unequal */
+	int64_t unwritten_count, nonfinite_count;
+	int64_t block_count, block_bad_count;
+	double q_max;		/* worst element, in units of T */
+	double rms_max;		/* worst block, in units of T (1 + 15 / n) */
+	double error_max_abs;	/* max |c - y| over finite elements */
+	struct kf_worst worst[KF_COMPARE_WORST];	/* by q, falling */
+	size_t worst_count;
+	char pattern[256];	/* in words: "the last 7 elements of every row",
+				   "all values are 2 times too large", "looks
+				   transposed", "shifted by one along axis 1",
+				   "row 0 only"; "" if none was found */
+};
+
+/* T for a dtype and kind of case (JUDGING.md): float32 2^-15, wide and tail
+ * 2^-13; float16 2^-9; bfloat16 2^-6; float64 2^-44 (wide and tail 2^-42). */
+double kf_compare_limit(enum kf_dtype dtype, const char *case_kind);
+
+void kf_compare_run(const struct kf_compare_request *req,
+		    struct kf_compare *out);
+
+/* KernelBench's own rule: allclose, rtol = atol = 1e-4 (float32, float64),
+ * 1e-2 (half types); integers equal; NaN nowhere. Uses got and expect. */
+void kf_compare_kernelbench(const struct kf_compare_request *req,
+			    struct kf_compare *out);
+
+/* "(3, 17)" for a flat index; out needs 128 bytes. */
+void kf_compare_index(int rank, const int64_t *shape, int64_t index,
+		      char out[128]);
+/* One element as double; integers above 2^53 are rounded. */
+double kf_element(enum kf_dtype dtype, const void *data, int64_t index);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * evaluate.h - one candidate in, one verdict out.
+ *
+ *	source files -> build -> load -> values on every set -> times
+ *
+ * Stops at the first stage that the candidate does not survive; the fields of
+ * later stages keep their empty values. A candidate that fails is KF_OK with a
+ * verdict; any other code is our own trouble (harness_error) and says nothing
+ * about the candidate: the caller may try again.
+ */
+#ifndef KF_EVALUATE_H
+#define KF_EVALUATE_H
+
+#include "evaluate/stats.h"
+#include "evaluate/worker.h"
+
+enum kf_state {		/* kept in stores: never renumber */
+	KF_STATE_NONE = 0,	/* no verdict: trouble of ours */
+	KF_GENERATION_FAILURE = 1,
+	KF_COMPILATION_FAILURE = 2,
+	KF_RUNTIME_ERROR = 3,
+	KF_MISMATCH = 4,
+	KF_CORRECT = 5,
+};
+const char *kf_state_name(enum kf_state state);	/* "mismatch" */
+enum kf_state kf_state_by_name(const char *name);
+
+/* Which baseline the times are set against. */
+enum kf_baseline_use {
+	KF_BASELINE_LIVE,	/* a live PyTorch process, blocks in turn */
+	KF_BASELINE_STORED,	/* the last one measured; no process */
+	KF_BASELINE_NONE,
+};
+
+enum kf_rules { KF_RULES_KFORGE, KF_RULES_KERNELBENCH };
+
+struct kf_evaluate_request {
+	const struct kf_platform *platform;
+	const char *device_id;
+	const struct kf_problem *problem;
+	const struct kf_bundle *bundle;
+	struct kf_baseline *baseline;	/* NULL unless LIVE */
+	uint64_t baseline_stored_ns;	/* for STORED */
+	enum kf_rules rules;		/* which one decides; both are recorded */
+	const char *source_dir;		/* the candidate's files */
+	const char *work_dir;		/* an empty folder of ours */
+	uint64_t seed;			/* of the secret order; 0: random */
+	unsigned call_count_fixed;	/* 0: the stopping rule; else so many calls */
+	unsigned threads;
+	enum kf_sandbox_tier tier_min;
+	uint64_t call_timeout_ns;	/* 0: from the reference's time */
+	const struct kf_log *log;
+	const volatile int *cancel;
+};
+
+struct kf_verdict {
+	enum kf_state state;
+	char reason[48];		/* stable token: "refused", "signal",
+					   "values", "unwritten", "input_changed" ... */
+	struct kf_buf text;		/* owned; what the next prompt is told:
+					   plain text, bounded */
+	json_t *evidence;		/* owned; counts, worst elements, pattern */
+	bool kernelbench_good;		/* by the benchmark's own rule */
+	bool in_process;		/* trust: in-process */
+	enum kf_sandbox_tier tier;
+
+	double time_ns;			/* candidate, median; NaN unless correct */
+	double baseline_ns;		/* eager, median; NaN if none */
+	bool baseline_live;
+	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
+					   for STORED only .ratio is set */
+	bool conclusive;		/* the interval became narrow enough */
+	uint64_t prepare_ns, memory_bytes_peak;
+
+	/* where the time went, ns: ours is everything that is neither
+	 * compiler, candidate, nor baseline */
+	uint64_t took_ns, compiler_ns, candidate_ns, baseline_took_ns, ours_ns;
+	unsigned call_count;
+	char artefact_hash[KF_HASH_HEX];
+};
+
+KF_MUST_CHECK enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
+				       struct kf_verdict *out,
+				       struct kf_err *err);
+void kf_verdict_release(struct kf_verdict *verdict);
+/* Everything above as JSON (new reference) and back. NaN is null. */
+json_t *kf_verdict_to_json(const struct kf_verdict *verdict);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * worker.h - the supervisor's end of a running candidate.
+ *
+ * One worker is one fresh process (kforge-runner host) in the host sandbox
+ * that has loaded one artefact. Inputs, weights and outputs are memory shared
+ * with it: the supervisor writes inputs and weights (the worker's view is
+ * read-only) and reads outputs; expected values never enter. Calls are made
+ * over a shared control page; the supervisor's clock around the handshake is
+ * the time, less the handshake's own time, measured with empty calls before
+ * the candidate's code was loaded.
+ *
+ * A worker cannot tell a call that is checked from one that is timed.
+ *
+ * Errors: trouble of ours is a kf_code. What the candidate did is in struct
+ * kf_call_end; after anything but KF_CALL_GOOD or KF_CALL_RC the worker is
+ * dead and only kf_worker_stop may follow.
+ */
+#ifndef KF_EVALUATE_WORKER_H
+#define KF_EVALUATE_WORKER_H
+
+#include "evaluate/build.h"
+#include "problem/problem.h"
+
+struct kf_worker_spec {
+	const struct kf_platform *platform;
+	const char *device_id;		/* "cpu:0" */
+	const char *artefact_path;
+	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
+	unsigned threads;		/* OMP_NUM_THREADS */
+	enum kf_sandbox_tier tier_min;
+	struct kf_limits limits;
+	const volatile int *cancel;
+};
+
+enum kf_call_state {
+	KF_CALL_GOOD,
+	KF_CALL_RC,		/* kf_forward or kf_prepare returned non-zero */
+	KF_CALL_LOAD,		/* the artefact cannot be loaded; text says why */
+	KF_CALL_SIGNAL,		/* crashed */
+	KF_CALL_INPUT_WRITE,	/* wrote to an input or weight; text names it */
+	KF_CALL_TIMEOUT,
+	KF_CALL_CPU,
+	KF_CALL_MEMORY,
+	KF_CALL_VIOLATION,	/* forbidden system call; text names it */
+	KF_CALL_EXITED,		/* the candidate ended the process */
+	KF_CALL_PROTOCOL,	/* the worker broke the handshake: tampering */
+};
+
+struct kf_call_end {
+	enum kf_call_state state;
+	int rc, signal;
+	uint64_t time_ns;	/* supervisor's clock, handshake taken off */
+	uint64_t cpu_ns;	/* processor time of the worker in this call */
+	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
+	uint64_t idle_cpu_ns;	/* processor time used between calls, up to this */
+	char text[512];		/* one sentence about what happened, "" if good */
+	char output[2048];	/* tail of what the program printed, cleaned */
+};
+
+struct kf_worker;
+
+/* Starts the process, loads the artefact. A candidate that cannot be loaded
+ * is KF_OK with *end telling so and *out a dead worker (still to be freed). */
+KF_MUST_CHECK enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
+		struct kf_worker **out, struct kf_call_end *end,
+		struct kf_err *err);
+
+/* Shared memory as the supervisor sees it. in and weight are for writing
+ * before a call, out for reading after it. Guard bytes lie before and after
+ * every output and are checked by kf_worker_guards. */
+void *kf_worker_in(struct kf_worker *worker, size_t i);
+void *kf_worker_weight(struct kf_worker *worker, size_t i);
+void *kf_worker_out(struct kf_worker *worker, size_t i);
+
+/* Fill every output with one of two alternating patterns, and the guards. */
+void kf_worker_poison(struct kf_worker *worker);
+/* The byte pattern of the last kf_worker_poison. */
+uint32_t kf_worker_pattern(const struct kf_worker *worker);
+/* True if the guards are whole; else *which is the output whose guard was
+ * overwritten and *offset the first byte: negative before its data, else
+ * counted from its end. */
+bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
+		      int64_t *offset);
+
+/* kf_prepare with the weights as they are now (in[].data NULL). */
+KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,
+		uint64_t timeout_ns, struct kf_call_end *end,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
+		uint64_t timeout_ns, struct kf_call_end *end,
+		struct kf_err *err);
+
+enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker);
+uint64_t kf_worker_handshake_ns(const struct kf_worker *worker);
+uint64_t kf_worker_memory_peak(const struct kf_worker *worker); /* 0 unknown */
+/* Ends the process and its tree. NULL is allowed. */
+void kf_worker_free(struct kf_worker *worker);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * problem.h - what is to be computed, and the bundle: the problem made
+ * concrete.
+ *
+ * A problem is a PyTorch file in the KernelBench form (class Model,
+ * get_inputs(), get_init_inputs()). python/reference.py, run in the sandbox,
+ * turns it into a bundle: a folder of safetensors files and bundle.json, kept
+ * in a cache by content.
+ *
+ *	public/   bundle.json: shapes, dtypes, names, counts, domains
+ *	inputs/   data that a candidate may see, one call at a time
+ *	oracle/   seeds, expected values, scales: never mounted in any sandbox
+ *		  that holds a candidate
+ *
+ * A bundle has *sets* (judged against float64 with a scale for each element:
+ * declared, zero-mean, wide, tail, small, random weights) and a *stock* of
+ * fresh declared inputs with their expected outputs, for timed calls: within
+ * one process of a candidate no stock entry is ever used twice.
+ */
+#ifndef KF_PROBLEM_H
+#define KF_PROBLEM_H
+
+#include "base/json.h"
+#include "sandbox/sandbox.h"
+
+struct kf_problem_spec {
+	const char *path;		/* the .py file */
+	const char *const *set;		/* "NAME=VALUE" rewrites of assignments */
+	size_t set_count;
+	const char *python;		/* NULL: KFORGE_PYTHON, else found */
+	const char *cache_path;		/* NULL: $XDG_CACHE_HOME/kforge, ~/.cache/kforge */
+	unsigned threads;		/* for torch and candidates; >= 1 */
+	enum kf_sandbox_tier tier_min;
+	uint64_t timeout_ns;		/* for making a bundle */
+	uint64_t memory_bytes;		/* likewise */
+	const struct kf_log *log;
+	const volatile int *cancel;
+};
+
+struct kf_problem {
+	char *path, *name;		/* owned; name: file's stem, "softmax" */
+	char *source;			/* owned; text after --set rewrites */
+	char hash[KF_HASH_HEX];		/* of source and set: names the problem */
+};
+
+/* Reads the file only (no Python): missing file, not UTF-8, over 1 MiB, or a
+ * --set whose NAME is not assigned at top level is KF_E_INPUT. */
+KF_MUST_CHECK enum kf_code kf_problem_read(const struct kf_problem_spec *spec,
+		struct kf_problem *out, struct kf_err *err);
+void kf_problem_release(struct kf_problem *problem);
+
+struct kf_tensor_info {
+	char *name;		/* owned; weights: state_dict name; inputs: forward's
+				   parameter name; outputs: "out0" */
+	enum kf_dtype dtype;
+	int rank;
+	int64_t shape[KF_MAX_RANK];
+	int64_t numel;
+	size_t bytes;
+	bool structural;	/* weights: keeps its value in random-weight sets */
+};
+
+struct kf_scalar_info { char kind; int64_t i; double f; };
+
+/* One set or one stock entry. Data pointers lie in mapped files, read-only. */
+struct kf_case {
+	const char *kind;	/* "declared", "zero_mean", "wide", "tail",
+				   "small", "weights", "stock" */
+	uint64_t seed;
+	const void **in;	/* [in_count]; NULL for a None input */
+	const void **weight;	/* [weight_count]; NULL: the declared weights */
+	const void **expect;	/* [out_count]; reference in the problem's dtype */
+	const double **exact;	/* [out_count]; float64; NULL for int/bool outputs
+				   or where the reference has no float64 form */
+	const float **react;	/* [out_count]; g: NULL in stock entries */
+	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; likewise */
+};
+
+struct kf_bundle {
+	char *folder;			/* owned */
+	struct kf_tensor_info *in, *weight, *out;
+	size_t in_count, weight_count, out_count;
+	struct kf_scalar_info *scalar;
+	size_t scalar_count;
+	const void **weight_data;	/* [weight_count], declared weights */
+	struct kf_case *set;		/* verdict sets, "declared" first */
+	size_t set_count;
+	struct kf_case *stock;
+	size_t stock_count;
+	double flops;			/* counted operations; NaN if unknown */
+	double bytes;			/* compulsory: inputs, weights, outputs once */
+	bool has_exact;			/* false: judged against the reference's own
+					   dtype with its perturbed runs alone */
+	json_t *info;			/* owned; public/bundle.json */
+	bool made_now;			/* false: found in the cache */
+	uint64_t took_ns;		/* to make or open it, this time */
+	void *maps;			/* private */
+};
+
+/* Finds the bundle in the cache or makes it. Bad problems are KF_E_INPUT with
+ * one sentence (no class Model; exception in forward, with its last line; the
+ * reference differs from itself; non-finite reference; ...), no Python or no
+ * torch is KF_E_UNAVAIL, out of memory KF_E_LIMIT. Nothing half-made stays. */
+KF_MUST_CHECK enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
+		const struct kf_problem *problem, struct kf_bundle *out,
+		struct kf_err *err);
+void kf_bundle_release(struct kf_bundle *bundle);
+
+/* --- the baseline: the reference in PyTorch, one live process -------------- */
+struct kf_baseline;
+
+struct kf_baseline_info {
+	char torch[32];		/* version */
+	unsigned threads;
+	uint64_t ready_ns;	/* from start to ready for the first call */
+};
+
+/* Begins to start it (imports torch in the background: seconds) and returns
+ * at once; the first kf_baseline_time waits. */
+KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
+		const struct kf_problem *problem, const struct kf_bundle *bundle,
+		struct kf_baseline **out, struct kf_err *err);
+/* Runs eager once on each of the given cases (inputs copied in untimed),
+ * time_ns[i] is the forward's own time. */
+KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
+		const struct kf_case *const *cases, size_t count,
+		uint64_t *time_ns, struct kf_err *err);
+const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
+void kf_baseline_free(struct kf_baseline *baseline);
+
+/* The last baseline measured for this problem on this device with this torch,
+ * number of threads and precision; kept apart from the bundle. false: none. */
+bool kf_baseline_stored(const struct kf_problem_spec *spec,
+		const struct kf_problem *problem, uint64_t *time_ns_median,
+		char measured_at[32]);
+enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
+		const struct kf_problem *problem, uint64_t time_ns_median,
+		struct kf_err *err);
+
+/* A Python with torch: spec->python, KFORGE_PYTHON, then python3 on PATH,
+ * /usr/bin/python3. Caller frees *path. KF_E_UNAVAIL says what to install. */
+KF_MUST_CHECK enum kf_code kf_python_find(const char *asked, char **path,
+		char torch_version[32], struct kf_err *err);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * prompt.h - what is sent to the generation agent.
+ *
+ * Templates lie in prompts/ and can be overridden file by file with --prompts
+ * DIR. The context is one JSON object, described in docs/prompts.md; make it
+ * with kf_prompt_context, add to it, render.
+ */
+#ifndef KF_PROMPT_H
+#define KF_PROMPT_H
+
+#include "candidate/candidate.h"
+#include "platform/platform.h"
+#include "problem/problem.h"
+
+/* What is known about an attempt, for history, repair and optimisation. */
+struct kf_prompt_attempt {
+	unsigned number;
+	const char *state;		/* "mismatch"; kf_state_name */
+	const char *reason;
+	const char *feedback;		/* verdict's text; may be NULL */
+	const struct kf_source_file *file;	/* may be NULL: no code */
+	size_t file_count;
+	double time_ns, baseline_ns, speedup;	/* NaN if unknown */
+	const char *summary;		/* model's own first sentence, or NULL */
+};
+
+struct kf_prompt_request {
+	const struct kf_platform *platform;
+	const struct kf_device_info *device;
+	const struct kf_problem *problem;
+	const struct kf_bundle *bundle;
+	const char *prompts_dir;	/* override; NULL */
+	unsigned attempt, attempt_max;
+	bool optimize;			/* false: functional pass */
+	bool plateau;			/* gains flattened: ask for another algorithm */
+	double target_speedup;		/* NaN: none */
+	const struct kf_prompt_attempt *previous;	/* NULL at first */
+	const struct kf_prompt_attempt *best;		/* NULL until correct */
+	const struct kf_prompt_attempt *history;	/* oldest first */
+	size_t history_count;
+};
+
+#define KF_PROMPT_BYTES (256u << 10)
+
+struct kf_prompt {
+	struct kf_buf system_text, user_text;	/* owned; rendered */
+	const char *template_name;	/* "generate.md.j2" ... */
+};
+void kf_prompt_release(struct kf_prompt *prompt);
+
+KF_MUST_CHECK enum kf_code kf_prompt_make(const struct kf_prompt_request *req,
+		struct kf_prompt *out, struct kf_err *err);
+/* The context alone (new reference), for `kforge prompt --context`. */
+json_t *kf_prompt_context(const struct kf_prompt_request *req);
+
+#endif
