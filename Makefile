@@ -1,0 +1,212 @@
+# kforge: `make` builds, `make check` tests, `make help` lists the rest.
+#
+# Sources are found by folder, so a new file needs no line here:
+#   src/FOLDER/*.c, src/FOLDER/SUB/*.c   -> BUILD/libkforge.a
+#   src/cli/*.c                          -> BUILD/kforge
+#   src/runner/*.c                       -> BUILD/kforge-runner
+#   tests/unit/*.c, tests/contract/*.c   -> one test program each
+#   tests/fuzz/*.c                       -> one fuzzer each (clang)
+#   tests/hostile/*.c                    -> small static programs
+# A test with a comment "link: FILE..." in its first lines is linked with just
+# these sources (and libkforge.a if that is named) instead of the library.
+
+BUILD ?= build
+CC = gcc
+PKG_CONFIG ?= pkg-config
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+CHECK_JOBS ?= 2
+
+VERSION := $(shell cat VERSION)
+PACKAGES := jansson libcurl sqlite3 libcrypto libcmark libseccomp
+
+OPTIMIZE = -O2 -g
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wconversion -Werror
+LANGUAGE = -std=c11 -D_GNU_SOURCE -DKF_VERSION='"$(VERSION)"' \
+	-Iinclude -Isrc
+SECTIONS = -ffunction-sections -fdata-sections
+LINK_ONLY_USED = -Wl,--as-needed -Wl,--gc-sections
+
+ifeq ($(SANITIZE),1)
+BUILD := $(if $(filter build,$(BUILD)),build-asan,$(BUILD))
+OPTIMIZE = -O1 -g -fno-omit-frame-pointer
+INSTRUMENT = -fsanitize=address,undefined -fno-sanitize-recover
+endif
+ifeq ($(FUZZING),1)
+OPTIMIZE = -O1 -g -fno-omit-frame-pointer
+INSTRUMENT = -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover
+endif
+
+ifeq ($(filter clean help lint,$(MAKECMDGOALS)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) cmocka && echo yes),yes)
+$(error missing libraries: $(shell $(PKG_CONFIG) --print-errors --exists \
+	$(PACKAGES) cmocka 2>&1 | grep 'No package'); \
+	./bootstrap build installs them on Debian)
+endif
+endif
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+CMOCKA_LIBS := $(shell $(PKG_CONFIG) --libs cmocka)
+LIBS = $(PACKAGE_LIBS) -lm -ldl -pthread
+
+PLAIN_CFLAGS = $(LANGUAGE) $(PACKAGE_CFLAGS) $(WARNINGS) $(SECTIONS) \
+	-MMD -MP -pthread $(CFLAGS)
+COMPILE = $(CC) $(PLAIN_CFLAGS) $(OPTIMIZE) $(INSTRUMENT)
+LINK = $(CC) $(OPTIMIZE) $(INSTRUMENT) -pthread $(LDFLAGS) $(LINK_ONLY_USED)
+
+# --- what is there -----------------------------------------------------------
+
+LIBRARY_SRC := $(filter-out src/cli/% src/runner/%,\
+	$(sort $(wildcard src/*/*.c src/*/*/*.c)))
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
+RUNNER_SRC := $(sort $(wildcard src/runner/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
+CONTRACT_SRC := $(sort $(wildcard tests/contract/*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*.c))
+HOSTILE_SRC := $(sort $(wildcard tests/hostile/*.c))
+JINJA_SRC := $(wildcard tests/conformance/jinja_render.c)
+
+# The runner meets code that nobody has reviewed, so it holds little: the
+# drivers, what they need of base, and of libraries only libc and libm.
+RUNNER_SHARED_SRC := $(filter-out src/base/json.c src/base/hash.c,\
+	$(sort $(wildcard src/base/*.c))) \
+	$(wildcard src/platform/driver.c src/platform/drivers.c) \
+	$(sort $(wildcard src/platform/host/*.c src/platform/null/*.c))
+
+LIBRARY := $(BUILD)/libkforge.a
+PROGRAMS := $(if $(CLI_SRC),$(BUILD)/kforge) \
+	$(if $(RUNNER_SRC),$(BUILD)/kforge-runner)
+TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
+HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
+JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
+FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SRC))
+
+# The sanitizers' own system calls would be violations in the runner's
+# sandbox, so it is built without them, from objects of its own.
+PLAIN := $(BUILD)/$(if $(INSTRUMENT),plain,obj)
+
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
+
+# --- goals -------------------------------------------------------------------
+
+.PHONY: all tests check lint fuzz fuzzers bench install clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(LIBRARY) $(PROGRAMS)
+
+tests: all $(TESTS) $(HOSTILE) $(JINJA)
+
+check: tests
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
+
+lint:
+	@scripts/lint
+
+fuzzers: $(FUZZERS)
+
+fuzz:
+	@$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang FUZZING=1 \
+		fuzzers
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+bench: all
+	@KF_BUILD=$(BUILD) $(PYTHON) bench/run
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin \
+		$(DESTDIR)$(PREFIX)/share/kforge \
+		$(DESTDIR)$(PREFIX)/include/kforge
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 include/kforge/*.h $(DESTDIR)$(PREFIX)/include/kforge
+	cp -R platforms prompts problems python include \
+		$(DESTDIR)$(PREFIX)/share/kforge
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'make            build $(BUILD)/kforge and $(BUILD)/kforge-runner'
+	@echo 'make check      unit, contract, command line and conformance tests'
+	@echo '                ONLY="unit/base cli" runs what begins like this'
+	@echo 'make lint       layers, headers, banned functions, format, cppcheck,'
+	@echo '                clang-tidy'
+	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) s each'
+	@echo 'make bench      the figures of this machine, into bench/results/'
+	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR'
+	@echo 'make clean      remove $(BUILD)'
+	@echo
+	@echo 'Variables: CC=clang, SANITIZE=1 (into build-asan), BUILD=folder,'
+	@echo '           CFLAGS and LDFLAGS (added), PYTHON (for the tests)'
+
+# --- how ---------------------------------------------------------------------
+
+$(LIBRARY): $(call object,$(LIBRARY_SRC))
+	@mkdir -p $(@D)
+	@rm -f $@
+	@echo 'AR   $@'
+	@$(AR) rcs $@ $^
+
+$(BUILD)/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
+	@echo 'LINK $@'
+	@$(LINK) -o $@ $^ $(LIBS)
+
+$(BUILD)/kforge-runner: $(call plain_object,$(RUNNER_SRC) $(RUNNER_SHARED_SRC))
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(CC) -O2 -g -pthread $(LDFLAGS) $(LINK_ONLY_USED) -o $@ $^ \
+		-lm -ldl -pthread
+
+$(BUILD)/obj/%.o: %.c VERSION
+	@mkdir -p $(@D)
+	@echo 'CC   $<'
+	@$(COMPILE) -c -o $@ $<
+
+ifneq ($(PLAIN),$(BUILD)/obj)
+$(PLAIN)/%.o: %.c VERSION
+	@mkdir -p $(@D)
+	@echo 'CC   $< (plain)'
+	@$(CC) $(PLAIN_CFLAGS) -O2 -g -c -o $@ $<
+endif
+
+# What a test is linked with: the files its "link:" comment names, or the
+# library.
+LINKING_TESTS := $(if $(UNIT_SRC)$(CONTRACT_SRC),$(shell \
+	grep -lE '^(/\*| \*) *link: ' $(UNIT_SRC) $(CONTRACT_SRC)))
+link_words = $(shell sed -nE \
+	'1,12s|^(/\*\| \*) *link: *||p' $(1) | sed 's|\*/||')
+link_inputs = $(patsubst libkforge.a,$(LIBRARY),$(patsubst \
+	%.c,$(BUILD)/obj/%.o,$(link_words)))
+
+define test_rule
+$(patsubst tests/%.c,$(BUILD)/tests/%,$(1)): $(BUILD)/obj/$(1:.c=.o) \
+		$(if $(filter $(1),$(LINKING_TESTS)),$(call \
+		link_inputs,$(1)),$(LIBRARY))
+	@mkdir -p $$(@D)
+	@echo 'LINK $$@'
+	@$$(LINK) -o $$@ $$^ $$(CMOCKA_LIBS) $$(LIBS)
+endef
+$(foreach test,$(UNIT_SRC) $(CONTRACT_SRC),$(eval $(call test_rule,$(test))))
+
+$(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(LINK) -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(CC) -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
+
+# They run inside a sandbox that holds no library.
+$(BUILD)/hostile/%: tests/hostile/%.c
+	@mkdir -p $(@D)
+	@echo 'CC   $<'
+	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
+
+-include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
+	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d)
