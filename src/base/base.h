@@ -61,8 +61,12 @@ enum kf_code kf_file_read(const char *path, struct kf_buf *out,
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err);
 /* Cuts invalid UTF-8 from text by replacing each bad byte with U+FFFD, and
- * control characters other than \n and \t with '?'. In-place-safe copy. */
+ * control characters other than \n and \t with '?'; adds the rest to out, cut
+ * at its ceiling between characters. bytes must not lie in out. */
 void kf_utf8_clean(const char *bytes, size_t len, struct kf_buf *out);
+/* The same text with invalid bytes and NUL replaced by U+FFFD, and nothing
+ * else changed. False if out was too small and the rest was dropped. */
+bool kf_utf8_repair(const char *bytes, size_t len, struct kf_buf *out);
 /* Largest n <= len that does not cut a UTF-8 sequence. */
 size_t kf_utf8_cut(const char *bytes, size_t len);
 
@@ -77,9 +81,11 @@ struct kf_proc_spec {
 	size_t stdin_len;
 	uint64_t timeout_ns;		/* 0 is refused */
 	const volatile int *cancel;	/* NULL, or becomes non-zero to stop */
+	bool stop_when_full;		/* kill it when out has no more room */
 };
 struct kf_proc_end {
 	bool timed_out, canceled;
+	bool full;		/* stop_when_full, and out had no room for all */
 	int exit_code;		/* valid when signal is 0 and not timed_out */
 	int signal;		/* 0 if it exited by itself */
 	uint64_t took_ns;

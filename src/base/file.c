@@ -1,6 +1,5 @@
 #include "base/base.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -32,10 +31,13 @@ bool kf_path_is_dir(const char *path)
 
 enum kf_code kf_mkdir_p(const char *path, struct kf_err *err)
 {
-	char *copy = kf_strdup(path);
 	enum kf_code code = KF_OK;
-	char *slash = copy;
+	char *copy, *slash;
 
+	if (!path[0])
+		return kf_fail(err, KF_E_INPUT, "the name of a folder is empty");
+	copy = kf_strdup(path);
+	slash = copy;
 	do {
 		slash = strchr(slash + 1, '/');
 		if (slash)
@@ -66,7 +68,11 @@ static int remove_one(const char *path, const struct stat *st, int type,
 
 enum kf_code kf_remove_tree(const char *path, struct kf_err *err)
 {
-	if (!path[0] || strcmp(path, "/") == 0)
+	struct stat root, here;
+
+	if (!path[0] ||
+	    (!lstat("/", &root) && !lstat(path, &here) &&
+	     root.st_dev == here.st_dev && root.st_ino == here.st_ino))
 		return kf_fail(err, KF_E_INPUT, "refusing to remove '%s'",
 			       path);
 	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) &&
@@ -128,7 +134,8 @@ static enum kf_code sync_folder_of(const char *path, struct kf_err *err)
 	enum kf_code code = KF_OK;
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0 || fsync(fd))
+	/* EINVAL: a file system that has no notion of syncing a folder. */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		code = kf_fail_errno(err, "cannot sync folder %s", dir);
 	if (fd >= 0)
 		close(fd);

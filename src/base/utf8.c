@@ -47,6 +47,26 @@ void kf_utf8_clean(const char *bytes, size_t len, struct kf_buf *out)
 		out->data[out->len] = '\0';
 }
 
+bool kf_utf8_repair(const char *bytes, size_t len, struct kf_buf *out)
+{
+	size_t good = 0;	/* where the valid run before i begins */
+
+	for (size_t i = 0; i < len;) {
+		size_t n = bytes[i] ? sequence_len(
+			(const unsigned char *)bytes + i, len - i) : 0;
+
+		if (n) {
+			i += n;
+			continue;
+		}
+		if (!kf_buf_add(out, bytes + good, i - good) ||
+		    !kf_buf_puts(out, "\xef\xbf\xbd"))
+			return false;
+		good = ++i;
+	}
+	return kf_buf_add(out, bytes + good, len - good);
+}
+
 size_t kf_utf8_cut(const char *bytes, size_t len)
 {
 	size_t start = len;
