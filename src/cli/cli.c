@@ -1,0 +1,186 @@
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- errors, signals, log ------------------------------------------------- */
+
+int kf_cli_fail(const struct kf_err *err)
+{
+	static const int status[] = {
+		[KF_OK] = KF_EXIT_GOOD,
+		[KF_E_INPUT] = KF_EXIT_INPUT,
+		[KF_E_LIMIT] = KF_EXIT_LIMIT,
+		[KF_E_UNAVAIL] = KF_EXIT_UNAVAIL,
+		[KF_E_TIMEOUT] = KF_EXIT_TIMEOUT,
+		[KF_E_IO] = KF_EXIT_IO,
+		[KF_E_CANCELED] = KF_EXIT_CANCELED,
+	};
+
+	fflush(stdout);
+	fprintf(stderr, "kforge: %s\n", err->text);
+	return status[err->code];
+}
+
+static volatile int cancel;	/* the one global: signals have no argument */
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (cancel)
+		_exit(KF_EXIT_CANCELED);
+	cancel = 1;
+}
+
+void kf_cli_catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+const volatile int *kf_cli_cancel(void)
+{
+	return &cancel;
+}
+
+static void write_line(void *arg, enum kf_log_level level, const char *line)
+{
+	static const char *const word[] = {
+		[KF_LOG_ERROR] = "error: ", [KF_LOG_WARN] = "warning: ",
+		[KF_LOG_INFO] = "", [KF_LOG_DEBUG] = "", [KF_LOG_TRACE] = "",
+	};
+
+	(void)arg;
+	fprintf(stderr, "kforge: %s%s\n", word[level], line);
+}
+
+void kf_cli_log(const struct kf_options *options, struct kf_log *log)
+{
+	enum kf_log_level level = KF_LOG_WARN;
+
+	if (options->quiet)
+		level = KF_LOG_ERROR;
+	else if (options->verbose)
+		level = options->verbose > 1 ? KF_LOG_TRACE : KF_LOG_DEBUG;
+	*log = (struct kf_log) { .level = level, .write = write_line };
+}
+
+struct kf_setup_spec kf_cli_setup_spec(const struct kf_options *options,
+				       const struct kf_log *log)
+{
+	return (struct kf_setup_spec) {
+		.platform = options->platform,
+		.python = options->python,
+		.set = options->set.text,
+		.set_count = options->set.count,
+		.cache_path = options->cache,
+		.threads = (unsigned)options->threads,
+		.tier_min = (enum kf_sandbox_tier)options->sandbox,
+		.baseline = (enum kf_baseline_use)options->baseline,
+		.log = log,
+		.cancel = kf_cli_cancel(),
+	};
+}
+
+/* --- printing ------------------------------------------------------------- */
+
+void kf_cli_print_json_take(json_t *value)
+{
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY |
+				JSON_REAL_PRECISION(15));
+
+	printf("%s\n", text);
+	free(text);
+	json_decref(value);
+}
+
+void kf_cli_time(double ns, char out[32])
+{
+	static const struct { double ns; const char *name; } unit[] = {
+		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
+	};
+	size_t i = 0;
+
+	if (!isfinite(ns)) {
+		snprintf(out, 32, "-");
+		return;
+	}
+	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
+		i++;
+	snprintf(out, 32, "%.3g %s", ns / unit[i].ns, unit[i].name);
+}
+
+void kf_cli_ratio(double ratio, char out[32])
+{
+	if (isfinite(ratio))
+		snprintf(out, 32, "%.2fx", ratio);
+	else
+		snprintf(out, 32, "-");
+}
+
+/* --- run folders ---------------------------------------------------------- */
+
+#define RUNS_DIR "kforge-runs"
+
+static enum kf_code latest_run(char **out, struct kf_err *err)
+{
+	DIR *dir = opendir(RUNS_DIR);
+	struct timespec latest = { 0 };
+	const struct dirent *entry;
+
+	*out = NULL;
+	while (dir && (entry = readdir(dir))) {
+		char *db = kf_format(RUNS_DIR "/%s/run.db", entry->d_name);
+		struct stat st;
+
+		if (entry->d_name[0] != '.' && stat(db, &st) == 0 &&
+		    (!*out || st.st_mtim.tv_sec > latest.tv_sec ||
+		     (st.st_mtim.tv_sec == latest.tv_sec &&
+		      st.st_mtim.tv_nsec > latest.tv_nsec))) {
+			latest = st.st_mtim;
+			free(*out);
+			*out = kf_path_join(RUNS_DIR, entry->d_name);
+		}
+		free(db);
+	}
+	if (dir)
+		closedir(dir);
+	if (!*out)
+		return kf_fail(err, KF_E_INPUT, "there is no run in ./"
+			       RUNS_DIR ": name a run's folder");
+	return KF_OK;
+}
+
+enum kf_code kf_cli_run_dir(const char *asked, char **out, struct kf_err *err)
+{
+	char *db, *below;
+	bool found;
+
+	*out = NULL;
+	if (!asked)
+		return latest_run(out, err);
+	*out = kf_strdup(asked);
+	db = kf_path_join(asked, "run.db");
+	found = kf_path_exists(db);
+	free(db);
+	if (found)
+		return KF_OK;
+	below = kf_path_join(RUNS_DIR, asked);	/* a bare name */
+	db = kf_path_join(below, "run.db");
+	found = kf_path_exists(db);
+	free(db);
+	if (found) {
+		free(*out);
+		*out = below;
+		return KF_OK;
+	}
+	free(below);
+	return kf_fail(err, KF_E_INPUT, "%s is not a run: it has no run.db",
+		       asked);
+}

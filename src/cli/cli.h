@@ -1,0 +1,65 @@
+/*
+ * cli.h - what the commands share: talk on standard error, results on
+ * standard output, Ctrl-C, exit statuses.
+ */
+#ifndef KF_CLI_H
+#define KF_CLI_H
+
+#include "cli/options.h"
+
+/* Exit statuses, documented in docs/cli.md. */
+enum kf_exit {
+	KF_EXIT_GOOD = 0,
+	KF_EXIT_NOT_ALL = 1,	/* run: a problem has no correct program */
+	KF_EXIT_INPUT = 2,	/* wrong usage or malformed input */
+	KF_EXIT_LIMIT = 3,
+	KF_EXIT_UNAVAIL = 4,
+	KF_EXIT_TIMEOUT = 5,
+	KF_EXIT_IO = 6,
+	KF_EXIT_GENERATION_FAILURE = 11,	/* verify: the verdict */
+	KF_EXIT_COMPILATION_FAILURE = 12,
+	KF_EXIT_RUNTIME_ERROR = 13,
+	KF_EXIT_MISMATCH = 14,
+	KF_EXIT_CANCELED = 130,	/* Ctrl-C */
+};
+
+/* Says what went wrong and gives the exit status for it. */
+int kf_cli_fail(const struct kf_err *err);
+
+/* From now on Ctrl-C and SIGTERM set *kf_cli_cancel(); a second one ends the
+ * process at once. */
+void kf_cli_catch_signals(void);
+const volatile int *kf_cli_cancel(void);
+
+/* Fills *log from --quiet and --verbose; it writes to standard error. */
+void kf_cli_log(const struct kf_options *options, struct kf_log *log);
+
+/* options -> what the stages need. log must outlive it. */
+struct kf_setup_spec kf_cli_setup_spec(const struct kf_options *options,
+				       const struct kf_log *log);
+
+/* Prints JSON and a newline on standard output, then lets go of it. */
+void kf_cli_print_json_take(json_t *value);
+
+/* The run folder to work on: the argument, or the latest under kforge-runs/.
+ * Caller frees. */
+KF_MUST_CHECK enum kf_code kf_cli_run_dir(const char *asked, char **out,
+					  struct kf_err *err);
+
+/* "1.23 ms"; "-" for NaN. */
+void kf_cli_time(double ns, char out[32]);
+/* "2.10x"; "-" for NaN. */
+void kf_cli_ratio(double ratio, char out[32]);
+
+/* The outcome of a run, from its store: a table, or JSON. */
+enum kf_code kf_cli_report(const char *run_dir, bool json,
+			   struct kf_err *err);
+
+/* The commands; each is one file. */
+extern const struct kf_command kf_command_run, kf_command_resume,
+	kf_command_verify, kf_command_show, kf_command_prompt,
+	kf_command_platforms, kf_command_models, kf_command_doctor;
+/* Every command; ends with NULL. */
+extern const struct kf_command *const kf_commands[];
+
+#endif

@@ -1,0 +1,366 @@
+#include "cli/options.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, CHOICE };
+
+struct choice { const char *name; uint64_t value; };
+
+struct option {
+	char letter;			/* 0: none */
+	const char *name;
+	const char *value;		/* name of its value in help; NULL: none */
+	const char *help;
+	enum option_kind kind;
+	size_t offset;			/* in struct kf_options */
+	const struct choice *choice;	/* ends with a NULL name */
+};
+
+static const struct choice rules_choice[] = {
+	{ "kforge", KF_RULES_KFORGE },
+	{ "kernelbench", KF_RULES_KERNELBENCH },
+	{ NULL, 0 },
+};
+
+static const struct choice baseline_choice[] = {
+	{ "live", KF_BASELINE_LIVE },
+	{ "stored", KF_BASELINE_STORED },
+	{ "none", KF_BASELINE_NONE },
+	{ NULL, 0 },
+};
+
+static const struct choice sandbox_choice[] = {
+	{ "strict", KF_TIER_MEDIUM },
+	{ "weak", KF_TIER_WEAK },
+	{ NULL, 0 },
+};
+
+#define AT(member) offsetof(struct kf_options, member)
+
+static const struct option option_table[] = {
+	{ 'p', "platform", "NAME[:N]", "where programs run (default: cpu); see `kforge platforms`", TEXT, AT(platform), NULL },
+	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL },
+	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL },
+	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL },
+	{ 'o', "out", "DIR", "the run's folder (default: kforge-runs/DATE-PROBLEM)", TEXT, AT(out), NULL },
+	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL },
+	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL },
+	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL },
+	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL },
+	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL },
+	{ 0, "max-tokens", "N", "ceiling of one reply (default: 32768)", COUNT, AT(max_tokens), NULL },
+	{ 0, "budget-tokens", "N", "ceiling of the whole run, prompts and replies", COUNT, AT(budget_tokens), NULL },
+	{ 0, "reply-timeout", "S", "seconds to wait for one reply (default: 3600)", REAL, AT(reply_timeout_s), NULL },
+	{ 0, "dry-run", NULL, "ask nothing: show the number of calls and the ceiling of tokens", FLAG, AT(dry_run), NULL },
+	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice },
+	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice },
+	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL },
+	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL },
+	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL },
+	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice },
+	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL },
+	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL },
+	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL },
+	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL },
+	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL },
+	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL },
+	{ 'h', "help", NULL, "this help", FLAG, AT(help), NULL },
+};
+
+void kf_options_init(struct kf_options *options)
+{
+	*options = (struct kf_options) {
+		.platform = "cpu",
+		.attempts = 5,
+		.target = (double)NAN,
+		.temperature = (double)NAN,
+		.reply_timeout_s = 3600,
+		.sandbox = KF_TIER_MEDIUM,
+	};
+}
+
+void kf_options_release(struct kf_options *options)
+{
+	free(options->set.text);
+	free(options->start.text);
+	options->set = options->start = (struct kf_list) { 0 };
+}
+
+static void append(struct kf_list *list, const char *text)
+{
+	list->text = kf_realloc(list->text,
+				(list->count + 1) * sizeof(list->text[0]));
+	list->text[list->count++] = text;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* Edit distance, for short names. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[64];
+	size_t len = strlen(b);
+
+	if (len >= KF_COUNT(row))
+		return SIZE_MAX;
+	for (size_t j = 0; j <= len; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= len; j++) {
+			size_t change = corner + (a[i - 1] != b[j - 1]);
+			size_t gap = (row[j] < row[j - 1] ? row[j] :
+				      row[j - 1]) + 1;
+
+			corner = row[j];
+			row[j] = change < gap ? change : gap;
+		}
+	}
+	return row[len];
+}
+
+const char *kf_closest(const char *typed, const char *const *name,
+		       size_t count)
+{
+	size_t least = strlen(typed) / 3 + 2;
+	const char *closest = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t d = distance(typed, name[i]);
+
+		if (d < least) {
+			least = d;
+			closest = name[i];
+		}
+	}
+	return closest;
+}
+
+/* Is name one of the space-separated words? */
+static bool takes(const struct kf_command *command, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = command->options; *at;) {
+		size_t word = strcspn(at, " ");
+
+		if (word == len && memcmp(at, name, len) == 0)
+			return true;
+		at += word + (at[word] == ' ');
+	}
+	return false;
+}
+
+static const struct option *find_option(const struct kf_command *command,
+					const char *name, size_t len,
+					char letter)
+{
+	for (size_t i = 0; i < KF_COUNT(option_table); i++) {
+		const struct option *o = &option_table[i];
+		bool same = letter ? o->letter == letter :
+			    strlen(o->name) == len &&
+			    memcmp(o->name, name, len) == 0;
+
+		if (same && takes(command, o->name))
+			return o;
+	}
+	return NULL;
+}
+
+static enum kf_code unknown_option(const struct kf_command *command,
+				   const char *typed, struct kf_err *err)
+{
+	const char *name[KF_COUNT(option_table)];
+	size_t len = strcspn(typed, "=");
+	char *word = kf_strndup(typed, len);
+	const char *closest;
+	size_t count = 0;
+
+	for (size_t i = 0; i < KF_COUNT(option_table); i++)
+		if (takes(command, option_table[i].name))
+			name[count++] = option_table[i].name;
+	closest = word[0] == '-' && word[1] == '-' ?
+		  kf_closest(word + 2, name, count) : NULL;
+	kf_fail(err, KF_E_INPUT, "`kforge %s` has no option %s%s%s%s",
+		command->name, word, closest ? "; did you mean --" : "",
+		closest ? closest : "",
+		closest ? "?" : "; see `kforge help`");
+	free(word);
+	return KF_E_INPUT;
+}
+
+/* --- values --------------------------------------------------------------- */
+
+static enum kf_code set_choice(const struct option *o, const char *value,
+			       uint64_t *out, struct kf_err *err)
+{
+	struct kf_buf names = { .max = 200 };
+
+	for (const struct choice *c = o->choice; c->name; c++) {
+		if (strcmp(c->name, value) == 0) {
+			*out = c->value;
+			kf_buf_release(&names);
+			return KF_OK;
+		}
+		kf_buf_printf(&names, "%s%s", names.len ? ", " : "", c->name);
+	}
+	kf_fail(err, KF_E_INPUT, "--%s '%s' is not one of: %s", o->name,
+		value, kf_buf_str(&names));
+	kf_buf_release(&names);
+	return KF_E_INPUT;
+}
+
+static enum kf_code set_value(const struct option *o, const char *value,
+			      struct kf_options *options, struct kf_err *err)
+{
+	void *at = (char *)options + o->offset;
+	double real;
+
+	switch (o->kind) {
+	case FLAG:
+		*(bool *)at = true;
+		return KF_OK;
+	case COUNTER:
+		++*(uint64_t *)at;
+		return KF_OK;
+	case TEXT:
+		*(const char **)at = value;
+		return KF_OK;
+	case LIST:
+		append(at, value);
+		return KF_OK;
+	case CHOICE:
+		return set_choice(o, value, at, err);
+	case COUNT:
+		if (kf_parse_u64(value, at) && *(uint64_t *)at)
+			return KF_OK;
+		return kf_fail(err, KF_E_INPUT, "--%s wants a whole number "
+			       "above 0, not '%s'", o->name, value);
+	case REAL:
+		if (!kf_parse_double(value, &real) || real < 0)
+			return kf_fail(err, KF_E_INPUT, "--%s wants a number "
+				       "of at least 0, not '%s'", o->name,
+				       value);
+		*(double *)at = real;
+		return KF_OK;
+	}
+	return KF_OK;
+}
+
+/* --- parsing -------------------------------------------------------------- */
+
+struct parse { int argc; char **argv; int at; };
+
+static enum kf_code take_option(const struct kf_command *command,
+				struct parse *p, const struct option *o,
+				const char *attached,
+				struct kf_options *options,
+				struct kf_err *err)
+{
+	const char *value = attached;
+
+	if (!o->value) {
+		if (attached)
+			return kf_fail(err, KF_E_INPUT,
+				       "--%s takes no value", o->name);
+		return set_value(o, NULL, options, err);
+	}
+	if (!value && p->at < p->argc)
+		value = p->argv[p->at++];
+	if (!value || !value[0])
+		return kf_fail(err, KF_E_INPUT, "--%s wants a value: %s; see "
+			       "`kforge %s --help`", o->name, o->value,
+			       command->name);
+	return set_value(o, value, options, err);
+}
+
+static enum kf_code take_long(const struct kf_command *command,
+			      struct parse *p, const char *word,
+			      struct kf_options *options, struct kf_err *err)
+{
+	size_t len = strcspn(word + 2, "=");
+	const struct option *o = find_option(command, word + 2, len, 0);
+	const char *attached = word[2 + len] ? word + 3 + len : NULL;
+
+	if (!o)
+		return unknown_option(command, word, err);
+	return take_option(command, p, o, attached, options, err);
+}
+
+/* "-jv" is -j -v; "-n3" is -n 3. */
+static enum kf_code take_short(const struct kf_command *command,
+			       struct parse *p, const char *word,
+			       struct kf_options *options, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (const char *c = word + 1; !code && *c; c++) {
+		const struct option *o = find_option(command, NULL, 0, *c);
+		const char *attached;
+
+		if (!o)
+			return unknown_option(command, word, err);
+		attached = o->value && c[1] ? c + 1 : NULL;
+		code = take_option(command, p, o, attached, options, err);
+		if (o->value)
+			break;
+	}
+	return code;
+}
+
+enum kf_code kf_options_parse(const struct kf_command *command, int argc,
+			      char **argv, struct kf_options *options,
+			      struct kf_list *argument, struct kf_err *err)
+{
+	struct parse p = { argc, argv, 0 };
+	enum kf_code code = KF_OK;
+	bool only_arguments = false;
+
+	*argument = (struct kf_list) { 0 };
+	while (!code && p.at < argc) {
+		const char *word = argv[p.at++];
+
+		if (only_arguments || word[0] != '-' || !word[1])
+			append(argument, word);
+		else if (strcmp(word, "--") == 0)
+			only_arguments = true;
+		else if (word[1] == '-')
+			code = take_long(command, &p, word, options, err);
+		else
+			code = take_short(command, &p, word, options, err);
+	}
+	if (code || options->help)
+		return code;
+	if (argument->count < command->argument_min)
+		return kf_fail(err, KF_E_INPUT, "usage: kforge %s %s",
+			       command->name, command->arguments);
+	if (argument->count > command->argument_max)
+		return kf_fail(err, KF_E_INPUT,
+			       "'%s' is one argument too many; usage: kforge "
+			       "%s %s", argument->text[command->argument_max],
+			       command->name, command->arguments);
+	return KF_OK;
+}
+
+void kf_options_help(const struct kf_command *command, struct kf_buf *out)
+{
+	kf_buf_printf(out, "kforge %s %s\n\n%s\n\n", command->name,
+		      command->arguments, command->summary);
+	for (size_t i = 0; i < KF_COUNT(option_table); i++) {
+		const struct option *o = &option_table[i];
+		char left[40];
+
+		if (!takes(command, o->name))
+			continue;
+		snprintf(left, sizeof(left), "--%s%s%s", o->name,
+			 o->value ? " " : "", o->value ? o->value : "");
+		if (o->letter)
+			kf_buf_printf(out, "  -%c, %-24s", o->letter, left);
+		else
+			kf_buf_printf(out, "      %-24s", left);
+		kf_buf_printf(out, " %s\n", o->help);
+	}
+}

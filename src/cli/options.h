@@ -1,0 +1,54 @@
+/*
+ * options.h - the command line, from tables: every option once, every command
+ * with the options that it takes. Help and completions come from here too.
+ */
+#ifndef KF_OPTIONS_H
+#define KF_OPTIONS_H
+
+#include "loop/loop.h"
+
+struct kf_list {
+	const char **text;	/* owned array of borrowed strings */
+	size_t count;
+};
+
+/* The values of all options, set to their defaults before parsing. */
+struct kf_options {
+	bool help, json, quiet, dry_run, context;
+	uint64_t verbose;
+	const char *platform, *model, *out, *record, *prompts, *python, *cache;
+	struct kf_list set, start;
+	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
+	double target, temperature, reply_timeout_s;
+	uint64_t rules, baseline, sandbox;	/* enums */
+};
+
+void kf_options_init(struct kf_options *options);
+void kf_options_release(struct kf_options *options);
+
+struct kf_command {
+	const char *name;
+	const char *arguments;		/* for the usage line */
+	const char *summary;		/* one line */
+	const char *options;		/* names that it takes, space-separated */
+	size_t argument_min, argument_max;
+	/* Returns the exit status. */
+	int (*run)(const struct kf_options *options, const char **argument,
+		   size_t argument_count);
+};
+
+/* Fills *options and *argument (owned array of borrowed strings). A mistake
+ * is KF_E_INPUT with the nearest right spelling in the sentence. */
+KF_MUST_CHECK enum kf_code kf_options_parse(const struct kf_command *command,
+		int argc, char **argv, struct kf_options *options,
+		struct kf_list *argument, struct kf_err *err);
+
+/* The command's help, from the tables. */
+void kf_options_help(const struct kf_command *command, struct kf_buf *out);
+
+/* The closest of the names (count of them) to what was typed, or NULL if
+ * none is close. */
+const char *kf_closest(const char *typed, const char *const *name,
+		       size_t count);
+
+#endif

@@ -1,0 +1,172 @@
+#include "cli/progress.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define SHOW_NS (100 * KF_NS_PER_MS)	/* between two changes of the line */
+
+void kf_progress_init(struct kf_progress *progress, bool quiet)
+{
+	*progress = (struct kf_progress) {
+		.quiet = quiet,
+		.terminal = isatty(STDERR_FILENO),
+		.started_ns = kf_now_ns(),
+	};
+}
+
+void kf_progress_end(struct kf_progress *progress)
+{
+	if (progress->line_open)
+		fputs("\r\033[K", stderr);
+	progress->line_open = false;
+}
+
+/* A line that the next one replaces; nothing where there is no terminal. */
+static void passing(struct kf_progress *progress, const char *text)
+{
+	if (!progress->terminal)
+		return;
+	fprintf(stderr, "\r\033[K%.78s", text);
+	fflush(stderr);
+	progress->line_open = true;
+}
+
+static void lasting(struct kf_progress *progress, const char *text)
+{
+	kf_progress_end(progress);
+	fprintf(stderr, "%s\n", text);
+}
+
+/* "softmax 2/5" */
+static void attempt_label(const struct kf_event *e, char *out, size_t size)
+{
+	if (e->attempt->number)
+		snprintf(out, size, "%s %u/%u", e->problem,
+			 e->attempt->number, e->attempt_max);
+	else
+		snprintf(out, size, "%s start", e->problem);
+}
+
+static void on_problem(struct kf_progress *p, const struct kf_event *e)
+{
+	char line[256], took[32];
+
+	kf_cli_time((double)e->bundle->took_ns, took);
+	snprintf(line, sizeof(line), "%s: bundle %s in %s: %zu sets, %zu "
+		 "fresh inputs for timing", e->problem,
+		 e->bundle->made_now ? "made" : "found", took,
+		 e->bundle->set_count, e->bundle->stock_count);
+	lasting(p, line);
+}
+
+static void on_ask(struct kf_progress *p, const struct kf_event *e)
+{
+	char label[128], line[256];
+
+	p->started_ns = kf_now_ns();
+	p->shown_ns = 0;
+	attempt_label(e, label, sizeof(label));
+	snprintf(line, sizeof(line), "%s: waiting for the model", label);
+	passing(p, line);
+}
+
+static void on_bytes(struct kf_progress *p, const struct kf_event *e)
+{
+	uint64_t now_ns = kf_now_ns();
+	char label[128], line[256];
+
+	if (now_ns - p->shown_ns < SHOW_NS)
+		return;
+	p->shown_ns = now_ns;
+	attempt_label(e, label, sizeof(label));
+	snprintf(line, sizeof(line), "%s: %zu bytes of reply, %zu of "
+		 "reasoning, %llu s", label, e->reply_bytes,
+		 e->reasoning_bytes,
+		 (unsigned long long)((now_ns - p->started_ns) / KF_NS_PER_S));
+	passing(p, line);
+}
+
+static void on_judging(struct kf_progress *p, const struct kf_event *e)
+{
+	char label[128], line[256];
+
+	attempt_label(e, label, sizeof(label));
+	snprintf(line, sizeof(line), "%s: compiling, checking, timing", label);
+	passing(p, line);
+}
+
+/* The first line of the feedback, short enough for one row. */
+static void first_line(const char *text, char *out, size_t size)
+{
+	size_t len = strcspn(text ? text : "", "\n");
+
+	if (len >= size)
+		len = size - 1;
+	len = kf_utf8_cut(text ? text : "", len);
+	snprintf(out, size, "%.*s", (int)len, text ? text : "");
+}
+
+static void on_judged(struct kf_progress *p, const struct kf_event *e)
+{
+	const struct kf_attempt *a = e->attempt;
+	char label[128], line[640], time[32], base[32], ratio[32], why[160];
+
+	attempt_label(e, label, sizeof(label));
+	if (a->state != KF_CORRECT) {
+		first_line(a->feedback, why, sizeof(why));
+		snprintf(line, sizeof(line), "%-16s %-20s %s: %s", label,
+			 kf_state_name(a->state), a->reason, why);
+		lasting(p, line);
+		return;
+	}
+	kf_cli_time(a->time_ns, time);
+	kf_cli_time(a->baseline_ns, base);
+	kf_cli_ratio(a->speedup, ratio);
+	snprintf(line, sizeof(line), "%-16s %-20s %s, eager %s: %s%s", label,
+		 kf_state_name(a->state), time, base, ratio,
+		 e->is_best ? "  <- best so far" : "");
+	lasting(p, line);
+}
+
+static void on_notice(struct kf_progress *p, const struct kf_event *e)
+{
+	char label[128], line[1024];
+
+	attempt_label(e, label, sizeof(label));
+	snprintf(line, sizeof(line), "%s: %s", label, e->line);
+	lasting(p, line);
+}
+
+static void on_stop(struct kf_progress *p, const struct kf_event *e)
+{
+	char line[1024];
+
+	if (e->best_path)
+		snprintf(line, sizeof(line), "%s: %s; best is attempt %u, in "
+			 "%s", e->problem, e->line, e->best->number,
+			 e->best_path);
+	else
+		snprintf(line, sizeof(line), "%s: %s; no correct program",
+			 e->problem, e->line);
+	lasting(p, line);
+}
+
+void kf_progress_event(void *arg, const struct kf_event *event)
+{
+	static void (*const on[])(struct kf_progress *,
+				  const struct kf_event *) = {
+		[KF_EVENT_PROBLEM] = on_problem,
+		[KF_EVENT_ASK] = on_ask,
+		[KF_EVENT_PROGRESS] = on_bytes,
+		[KF_EVENT_NOTICE] = on_notice,
+		[KF_EVENT_JUDGING] = on_judging,
+		[KF_EVENT_JUDGED] = on_judged,
+		[KF_EVENT_STOP] = on_stop,
+	};
+	struct kf_progress *progress = arg;
+
+	if (!progress->quiet)
+		on[event->kind](progress, event);
+}

@@ -1,0 +1,342 @@
+/* kforge run and kforge resume. */
+#include <dirent.h>
+#include <limits.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+#define PROBLEM_BYTES (1u << 20)
+#define PROBLEMS_MAX 4096
+#define FOLDER_DEPTH_MAX 3
+
+/* Paths that the run owns, collected from files and folders. */
+struct paths { char **path; size_t count; };
+
+static void paths_release(struct paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->path[i]);
+	free(paths->path);
+	*paths = (struct paths) { 0 };
+}
+
+static void paths_add_take(struct paths *paths, char *path)
+{
+	paths->path = kf_realloc(paths->path, (paths->count + 1) *
+				 sizeof(paths->path[0]));
+	paths->path[paths->count++] = path;
+}
+
+/* Absolute, so that a run can be resumed from anywhere. */
+static char *absolute(const char *path)
+{
+	char *resolved = realpath(path, NULL);
+
+	return resolved ? resolved : kf_strdup(path);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && strcmp(text + len - n, end) == 0;
+}
+
+static bool looks_like_problem(const char *path)
+{
+	struct kf_buf text = { .max = PROBLEM_BYTES };
+	bool yes = kf_file_read(path, &text, NULL) == KF_OK &&
+		   strstr(kf_buf_str(&text), "class Model") &&
+		   strstr(kf_buf_str(&text), "get_inputs");
+
+	kf_buf_release(&text);
+	return yes;
+}
+
+static int by_version(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static void add_folder(const char *dir, unsigned depth, struct paths *out)
+{
+	struct dirent **entry = NULL;
+	int count = scandir(dir, &entry, NULL, by_version);
+
+	for (int i = 0; i < count; i++) {
+		char *path = kf_path_join(dir, entry[i]->d_name);
+
+		if (entry[i]->d_name[0] == '.' || out->count >= PROBLEMS_MAX)
+			free(path);
+		else if (kf_path_is_dir(path)) {
+			if (depth < FOLDER_DEPTH_MAX)
+				add_folder(path, depth + 1, out);
+			free(path);
+		} else if (ends_with(path, ".py") && looks_like_problem(path))
+			paths_add_take(out, absolute(path));
+		else
+			free(path);
+		free(entry[i]);
+	}
+	free(entry);
+}
+
+/* A file, a folder of problems, or a KernelBench checkout (whose problems lie
+ * in KernelBench/level*). */
+static enum kf_code add_problems(const char *argument, struct paths *out,
+				 struct kf_err *err)
+{
+	size_t before = out->count;
+	char *inner;
+
+	if (!kf_path_exists(argument))
+		return kf_fail(err, KF_E_INPUT, "there is no problem file %s",
+			       argument);
+	if (!kf_path_is_dir(argument)) {
+		paths_add_take(out, absolute(argument));
+		return KF_OK;
+	}
+	inner = kf_path_join(argument, "KernelBench");
+	add_folder(kf_path_is_dir(inner) ? inner : argument, 0, out);
+	free(inner);
+	if (out->count == before)
+		return kf_fail(err, KF_E_INPUT, "no problem in folder %s: no "
+			       ".py file there has class Model and "
+			       "get_inputs()", argument);
+	return KF_OK;
+}
+
+/* kforge-runs/20261127-101500-softmax */
+static char *default_run_dir(const struct paths *paths)
+{
+	const char *slash = strrchr(paths->path[0], '/');
+	const char *stem = slash ? slash + 1 : paths->path[0];
+	int len = (int)strcspn(stem, ".");
+	time_t now = time(NULL);
+	char date[32];
+	struct tm local;
+
+	localtime_r(&now, &local);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
+	if (paths->count > 1)
+		return kf_format("kforge-runs/%s-%zu-problems", date,
+				 paths->count);
+	return kf_format("kforge-runs/%s-%.*s", date, len, stem);
+}
+
+/* --- --dry-run ------------------------------------------------------------ */
+
+static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
+					const struct kf_setup *setup,
+					const char *path, uint64_t *tokens,
+					struct kf_err *err)
+{
+	struct kf_prompt_request req = {
+		.platform = setup->platform,
+		.device = &setup->device,
+		.prompts_dir = spec->prompts_dir,
+		.attempt = 1,
+		.attempt_max = spec->attempt_max,
+		.target_speedup = spec->target_speedup,
+	};
+	struct kf_target target = { 0 };
+	struct kf_prompt prompt = { 0 };
+	enum kf_code code = kf_target_open(setup, path, &target, err);
+
+	req.problem = &target.problem;
+	req.bundle = &target.bundle;
+	if (!code)
+		code = kf_prompt_make(&req, &prompt, err);
+	if (!code)
+		*tokens = kf_tokens_estimate(prompt.system_text.len +
+					     prompt.user_text.len);
+	kf_prompt_release(&prompt);
+	kf_target_release(&target);
+	return code;
+}
+
+/* Later prompts also carry a program and what was wrong with it: they are
+ * counted as the first prompt and one more reply. */
+static int dry_run(const struct kf_run_spec *spec)
+{
+	uint64_t calls = (uint64_t)spec->problem_count * spec->attempt_max;
+	uint64_t reply = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
+	struct kf_setup_spec setup_spec = spec->setup;
+	struct kf_setup setup = { 0 };
+	struct kf_err err = { 0 };
+	uint64_t ceiling = 0;
+	enum kf_code code;
+
+	setup_spec.baseline = KF_BASELINE_NONE;
+	code = kf_setup_open(&setup_spec, &setup, &err);
+	for (size_t i = 0; !code && i < spec->problem_count; i++) {
+		uint64_t first = 0;
+
+		code = first_prompt_tokens(spec, &setup, spec->problem[i],
+					   &first, &err);
+		ceiling += spec->attempt_max * (first + reply) +
+			   (spec->attempt_max - 1) * reply;
+		if (!code)
+			printf("%s: first prompt about %llu tokens\n",
+			       spec->problem[i], (unsigned long long)first);
+	}
+	kf_setup_release(&setup);
+	if (code)
+		return kf_cli_fail(&err);
+	if (spec->budget_tokens && spec->budget_tokens < ceiling)
+		ceiling = spec->budget_tokens;
+	printf("at most %llu calls and %llu tokens; nothing was asked\n",
+	       (unsigned long long)calls, (unsigned long long)ceiling);
+	return KF_EXIT_GOOD;
+}
+
+/* --- running -------------------------------------------------------------- */
+
+static int work(const struct kf_run_spec *spec, bool resume,
+		const struct kf_options *options)
+{
+	struct kf_progress progress;
+	struct kf_watch watch = { kf_progress_event, &progress };
+	struct kf_run_summary summary = { 0 };
+	struct kf_err err = { 0 };
+	enum kf_code code;
+
+	kf_progress_init(&progress, options->quiet);
+	kf_cli_catch_signals();
+	code = kf_loop_run(spec, resume, &watch, &summary, &err);
+	kf_progress_end(&progress);
+	if (code) {
+		int status = kf_cli_fail(&err);
+
+		if (summary.problem_count)
+			fprintf(stderr, "kforge: go on with: kforge resume "
+				"%s\n", spec->run_dir);
+		return status;
+	}
+	code = kf_cli_report(spec->run_dir, options->json, &err);
+	if (code)
+		return kf_cli_fail(&err);
+	if (!options->quiet)
+		fprintf(stderr, "%u replies, %llu tokens; the run is in %s\n",
+			summary.asked_count,
+			(unsigned long long)summary.tokens, spec->run_dir);
+	return summary.correct_count == summary.problem_count ?
+	       KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
+}
+
+static struct kf_run_spec spec_from(const struct kf_options *options,
+				    const struct kf_log *log)
+{
+	return (struct kf_run_spec) {
+		.setup = kf_cli_setup_spec(options, log),
+		.model = options->model,
+		.start = options->start.text,
+		.start_count = options->start.count,
+		.attempt_max = (unsigned)options->attempts,
+		.target_speedup = options->target,
+		.temperature = options->temperature,
+		.token_max = (unsigned)options->max_tokens,
+		.budget_tokens = options->budget_tokens,
+		.ask_timeout_ns = (uint64_t)(options->reply_timeout_s * 1e9),
+		.rules = (enum kf_rules)options->rules,
+		.seed = options->seed,
+		.call_count_fixed = (unsigned)options->calls,
+	};
+}
+
+static int run(const struct kf_options *options, const char **argument,
+	       size_t argument_count)
+{
+	struct paths problems = { 0 }, start = { 0 };
+	char *run_dir = NULL, *prompts = NULL, *record = NULL;
+	struct kf_err err = { 0 };
+	struct kf_run_spec spec;
+	struct kf_log log;
+	int status;
+
+	kf_cli_log(options, &log);
+	spec = spec_from(options, &log);
+	if (!spec.model && !options->dry_run) {
+		kf_fail(&err, KF_E_INPUT, "--model is missing: name one, such "
+			"as --model openai:NAME; `kforge models` lists the "
+			"kinds");
+		return kf_cli_fail(&err);
+	}
+	for (size_t i = 0; i < argument_count; i++) {
+		if (add_problems(argument[i], &problems, &err)) {
+			status = kf_cli_fail(&err);
+			goto out;
+		}
+	}
+	for (size_t i = 0; i < options->start.count; i++)
+		paths_add_take(&start, absolute(options->start.text[i]));
+	run_dir = options->out ? kf_strdup(options->out) :
+		  default_run_dir(&problems);
+	prompts = options->prompts ? absolute(options->prompts) : NULL;
+	record = options->record ? absolute(options->record) : NULL;
+	spec.run_dir = run_dir;
+	spec.problem = (const char *const *)problems.path;
+	spec.problem_count = problems.count;
+	spec.start = (const char *const *)start.path;
+	spec.start_count = start.count;
+	spec.prompts_dir = prompts;
+	spec.record_path = record;
+	spec.setup.measure = true;
+	status = options->dry_run ? dry_run(&spec) :
+		 work(&spec, false, options);
+out:
+	free(record);
+	free(prompts);
+	free(run_dir);
+	paths_release(&start);
+	paths_release(&problems);
+	return status;
+}
+
+static int resume(const struct kf_options *options, const char **argument,
+		  size_t argument_count)
+{
+	struct kf_run_spec spec = { .model = options->model };
+	struct kf_err err = { 0 };
+	char *run_dir = NULL;
+	struct kf_log log;
+	int status;
+
+	kf_cli_log(options, &log);
+	if (kf_cli_run_dir(argument_count ? argument[0] : NULL, &run_dir,
+			   &err)) {
+		free(run_dir);
+		return kf_cli_fail(&err);
+	}
+	spec.run_dir = run_dir;
+	spec.setup.log = &log;
+	spec.setup.cancel = kf_cli_cancel();
+	spec.setup.measure = true;
+	status = work(&spec, true, options);
+	free(run_dir);
+	return status;
+}
+
+const struct kf_command kf_command_run = {
+	.name = "run",
+	.arguments = "PROBLEM... --model NAME",
+	.summary = "the main job: ask a model for programs, judge them, keep the best",
+	.options = "platform model attempts target out start set record prompts "
+		   "temperature max-tokens budget-tokens reply-timeout dry-run "
+		   "rules baseline calls seed threads sandbox python cache json "
+		   "quiet verbose help",
+	.argument_min = 1,
+	.argument_max = PROBLEMS_MAX,
+	.run = run,
+};
+
+const struct kf_command kf_command_resume = {
+	.name = "resume",
+	.arguments = "[RUN]",
+	.summary = "go on with a run that was stopped (default: the latest)",
+	.options = "model json quiet verbose help",
+	.argument_max = 1,
+	.run = resume,
+};

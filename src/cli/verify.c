@@ -1,0 +1,176 @@
+/* kforge verify: judge one candidate written by anyone. */
+#include <math.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* Everything that one judgement holds. */
+struct verify {
+	struct kf_setup setup;
+	struct kf_target target;
+	struct kf_candidate candidate;
+	struct kf_verdict verdict;
+	char *folder;		/* scratch, removed at the end */
+};
+
+static int exit_status(enum kf_state state)
+{
+	static const int status[] = {
+		[KF_STATE_NONE] = KF_EXIT_IO,
+		[KF_GENERATION_FAILURE] = KF_EXIT_GENERATION_FAILURE,
+		[KF_COMPILATION_FAILURE] = KF_EXIT_COMPILATION_FAILURE,
+		[KF_RUNTIME_ERROR] = KF_EXIT_RUNTIME_ERROR,
+		[KF_MISMATCH] = KF_EXIT_MISMATCH,
+		[KF_CORRECT] = KF_EXIT_GOOD,
+	};
+
+	return status[state];
+}
+
+static enum kf_code make_scratch(char **out, struct kf_err *err)
+{
+	const char *base = getenv("TMPDIR");
+
+	*out = kf_format("%s/kforge-verify-XXXXXX", base && *base ? base :
+			 "/tmp");
+	if (mkdtemp(*out))
+		return KF_OK;
+	kf_fail_errno(err, "cannot make a folder %s", *out);
+	free(*out);
+	*out = NULL;
+	return KF_E_IO;
+}
+
+static void no_program(struct verify *v)
+{
+	v->verdict = (struct kf_verdict) {
+		.state = KF_GENERATION_FAILURE,
+		.text.max = sizeof(v->candidate.text),
+		.time_ns = (double)NAN,
+		.baseline_ns = (double)NAN,
+		.speedup = { (double)NAN, (double)NAN, (double)NAN,
+			     (double)NAN, 0 },
+	};
+	snprintf(v->verdict.reason, sizeof(v->verdict.reason), "%s",
+		 kf_extract_name(v->candidate.end));
+	kf_buf_puts(&v->verdict.text, v->candidate.text);
+}
+
+static enum kf_code judge(struct verify *v, const struct kf_options *options,
+			  struct kf_err *err)
+{
+	char *source_dir, *work_dir;
+	enum kf_code code = make_scratch(&v->folder, err);
+
+	if (code)
+		return code;
+	source_dir = kf_path_join(v->folder, "source");
+	work_dir = kf_path_join(v->folder, "judge");
+	code = kf_candidate_write(&v->candidate, source_dir, err);
+	if (!code)
+		code = kf_judge(&(struct kf_judge_spec) {
+			.setup = &v->setup,
+			.target = &v->target,
+			.rules = (enum kf_rules)options->rules,
+			.seed = options->seed,
+			.call_count_fixed = (unsigned)options->calls,
+			.source_dir = source_dir,
+			.work_dir = work_dir,
+		}, &v->verdict, err);
+	free(work_dir);
+	free(source_dir);
+	return code;
+}
+
+static void print_json(const struct verify *v)
+{
+	json_t *json = kf_verdict_to_json(&v->verdict);
+
+	json_object_set_new(json, "problem",
+			    json_string(v->target.problem.name));
+	json_object_set_new(json, "platform",
+			    json_string(v->setup.platform->name));
+	json_object_set_new(json, "device", json_string(v->setup.device.name));
+	json_object_set_new(json, "threads", json_integer(v->setup.threads));
+	json_object_set_new(json, "bundle_ns",
+			    json_integer((json_int_t)v->target.bundle.took_ns));
+	json_object_set_new(json, "bundle_made",
+			    json_boolean(v->target.bundle.made_now));
+	kf_cli_print_json_take(json);
+}
+
+static void print_words(const struct verify *v)
+{
+	struct kf_buf words = { .max = 1u << 16 };
+
+	if (v->candidate.note[0])
+		printf("note: %s\n", v->candidate.note);
+	kf_verdict_explain(&v->verdict, &words);
+	fputs(kf_buf_str(&words), stdout);
+	kf_buf_release(&words);
+}
+
+static enum kf_code run_stages(struct verify *v,
+			       const struct kf_options *options,
+			       const struct kf_log *log,
+			       const char **argument, size_t argument_count,
+			       struct kf_err *err)
+{
+	struct kf_setup_spec spec = kf_cli_setup_spec(options, log);
+	enum kf_code code = kf_setup_open(&spec, &v->setup, err);
+
+	if (!code)
+		code = kf_candidate_read(argument + 1, argument_count - 1,
+					 v->setup.platform, &v->candidate,
+					 err);
+	if (code)
+		return code;
+	code = kf_target_open(&v->setup, argument[0], &v->target, err);
+	if (code)
+		return code;
+	if (v->candidate.end == KF_EXTRACT_GOOD)
+		return judge(v, options, err);
+	no_program(v);
+	return KF_OK;
+}
+
+static int verify(const struct kf_options *options, const char **argument,
+		  size_t argument_count)
+{
+	struct kf_err err = { 0 }, ignored = { 0 };
+	struct verify v = { 0 };
+	struct kf_log log;
+	enum kf_code code;
+	int status;
+
+	kf_cli_log(options, &log);
+	kf_cli_catch_signals();
+	code = run_stages(&v, options, &log, argument, argument_count, &err);
+	if (code)
+		status = kf_cli_fail(&err);
+	else
+		status = exit_status(v.verdict.state);
+	if (!code && options->json)
+		print_json(&v);
+	else if (!code)
+		print_words(&v);
+	if (v.folder && kf_remove_tree(v.folder, &ignored))
+		kf_logf(&log, KF_LOG_WARN, "%s", ignored.text);
+	free(v.folder);
+	kf_verdict_release(&v.verdict);
+	kf_candidate_release(&v.candidate);
+	kf_target_release(&v.target);
+	kf_setup_release(&v.setup);
+	return status;
+}
+
+const struct kf_command kf_command_verify = {
+	.name = "verify",
+	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
+	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
+	.options = "platform set rules baseline calls seed threads sandbox "
+		   "python cache json quiet verbose help",
+	.argument_min = 2,
+	.argument_max = 64,
+	.run = verify,
+};

@@ -1,0 +1,206 @@
+#include "loop/attempt.h"
+
+#include <ctype.h>
+#include <math.h>
+
+struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
+{
+	struct kf_attempt *attempt;
+
+	list->attempt = kf_realloc(list->attempt, (list->count + 1) *
+				   sizeof(list->attempt[0]));
+	attempt = &list->attempt[list->count++];
+	*attempt = (struct kf_attempt) {
+		.reply.max = KF_REPLY_BYTES,
+		.time_ns = (double)NAN,
+		.baseline_ns = (double)NAN,
+		.speedup = (double)NAN,
+	};
+	return attempt;
+}
+
+void kf_attempts_release(struct kf_attempts *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		kf_buf_release(&list->attempt[i].reply);
+		kf_candidate_release(&list->attempt[i].candidate);
+		free(list->attempt[i].feedback);
+	}
+	free(list->attempt);
+	*list = (struct kf_attempts) { 0 };
+}
+
+void kf_attempt_summarize(struct kf_attempt *attempt)
+{
+	const char *text = kf_buf_str(&attempt->reply);
+	const char *fence = strstr(text, "```");
+	size_t end = fence ? (size_t)(fence - text) : 0;
+	size_t len = 0;
+
+	for (size_t i = 0; i < end && len + 1 < sizeof(attempt->summary); i++) {
+		bool space = isspace((unsigned char)text[i]);
+
+		if (!space)
+			attempt->summary[len++] = text[i];
+		else if (len && attempt->summary[len - 1] != ' ')
+			attempt->summary[len++] = ' ';
+	}
+	len = kf_utf8_cut(attempt->summary, len);
+	attempt->summary[len] = '\0';
+}
+
+static void set_judged(struct kf_attempt *attempt, enum kf_state state,
+		       const char *reason, const char *feedback)
+{
+	attempt->stage = KF_STAGE_JUDGED;
+	attempt->state = state;
+	snprintf(attempt->reason, sizeof(attempt->reason), "%s", reason);
+	free(attempt->feedback);
+	attempt->feedback = kf_strdup(feedback);
+}
+
+void kf_attempt_judged(struct kf_attempt *attempt,
+		       const struct kf_verdict *verdict)
+{
+	set_judged(attempt, verdict->state, verdict->reason,
+		   kf_buf_str(&verdict->text));
+	attempt->time_ns = verdict->time_ns;
+	attempt->baseline_ns = verdict->baseline_ns;
+	attempt->speedup = verdict->speedup.ratio;
+}
+
+/* [{"name","hash"}] back into files. */
+static enum kf_code load_source(struct kf_store *store, const char *json,
+				struct kf_candidate *out, struct kf_err *err)
+{
+	struct kf_buf text = { .max = KF_REPLY_BYTES };
+	enum kf_code code;
+	json_t *list, *entry;
+	size_t i;
+
+	code = kf_json_parse(json, strlen(json), "a stored source list", &list,
+			     err);
+	if (code)
+		return code;
+	out->file_count = json_array_size(list);
+	out->file = kf_alloc(out->file_count * sizeof(out->file[0]));
+	json_array_foreach(list, i, entry) {
+		kf_buf_clear(&text);
+		code = kf_store_get(store, kf_json_str(entry, "hash", ""),
+				    &text, err);
+		if (code)
+			break;
+		out->file[i].name = kf_strdup(kf_json_str(entry, "name", ""));
+		out->file[i].text = kf_strndup(kf_buf_str(&text), text.len);
+		out->file[i].len = text.len;
+	}
+	kf_candidate_rehash(out);
+	kf_buf_release(&text);
+	json_decref(list);
+	return code;
+}
+
+static enum kf_finish finish_by_name(const char *name)
+{
+	static const struct { const char *name; enum kf_finish finish; } t[] = {
+		{ "stop", KF_FINISH_STOP },
+		{ "length", KF_FINISH_LENGTH },
+		{ "refused", KF_FINISH_REFUSED },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(t); i++)
+		if (strcmp(name, t[i].name) == 0)
+			return t[i].finish;
+	return KF_FINISH_UNKNOWN;
+}
+
+static enum kf_code load_one(struct kf_store *store,
+			     const struct kf_attempt_row *row,
+			     struct kf_attempt *a, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	json_t *verdict = NULL;
+
+	a->id = row->id;
+	a->number = row->number;
+	a->stage = row->stage;
+	a->tokens = row->tokens_in + row->tokens_out;
+	snprintf(a->kind, sizeof(a->kind), "%s", row->kind);
+	if (row->finish)
+		a->finish = finish_by_name(row->finish);
+	if (row->reply_hash) {
+		code = kf_store_get(store, row->reply_hash, &a->reply, err);
+		kf_attempt_summarize(a);
+	}
+	if (!code && row->source_json)
+		code = load_source(store, row->source_json, &a->candidate,
+				   err);
+	if (!code && row->verdict_json)
+		code = kf_json_parse(row->verdict_json,
+				     strlen(row->verdict_json),
+				     "a stored verdict", &verdict, err);
+	if (!code && verdict) {
+		set_judged(a, kf_state_by_name(row->state), row->reason,
+			   kf_json_str(verdict, "text", ""));
+		a->time_ns = row->time_ns;
+		a->baseline_ns = row->baseline_ns;
+		a->speedup = row->speedup;
+	}
+	json_decref(verdict);
+	return code;
+}
+
+enum kf_code kf_attempts_load(struct kf_store *store, int64_t problem_id,
+			      struct kf_attempts *out, struct kf_err *err)
+{
+	struct kf_attempt_row *row = NULL;
+	enum kf_code code;
+	size_t count = 0;
+
+	*out = (struct kf_attempts) { 0 };
+	code = kf_store_attempts(store, problem_id, &row, &count, err);
+	for (size_t i = 0; !code && i < count; i++)
+		code = load_one(store, &row[i], kf_attempts_append(out), err);
+	kf_attempt_rows_free(row, count);
+	return code;
+}
+
+size_t kf_attempts_judged(const struct kf_attempts *list)
+{
+	size_t count = 0;
+
+	while (count < list->count &&
+	       list->attempt[count].stage == KF_STAGE_JUDGED)
+		count++;
+	return count;
+}
+
+struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
+						 size_t count)
+{
+	struct kf_policy_attempt *out = kf_alloc(count * sizeof(*out));
+
+	for (size_t i = 0; i < count; i++)
+		out[i] = (struct kf_policy_attempt) {
+			.state = l->attempt[i].state,
+			.time_ns = l->attempt[i].time_ns,
+			.speedup = l->attempt[i].speedup,
+		};
+	return out;
+}
+
+struct kf_prompt_attempt kf_attempt_for_prompt(const struct kf_attempt *a)
+{
+	return (struct kf_prompt_attempt) {
+		.number = a->number,
+		.state = kf_state_name(a->state),
+		.reason = a->reason,
+		.feedback = a->feedback,
+		.file = a->candidate.file,
+		.file_count = a->candidate.file_count,
+		.time_ns = a->time_ns,
+		.baseline_ns = a->baseline_ns,
+		.speedup = a->speedup,
+		.summary = a->summary[0] ? a->summary : NULL,
+	};
+}

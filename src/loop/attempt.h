@@ -1,0 +1,61 @@
+/*
+ * attempt.h - one turn of the loop, in memory: what has become of it so far.
+ * Everything in it can be had again from the store.
+ */
+#ifndef KF_ATTEMPT_H
+#define KF_ATTEMPT_H
+
+#include "candidate/candidate.h"
+#include "evaluate/evaluate.h"
+#include "loop/policy.h"
+#include "prompt/prompt.h"
+#include "store/store.h"
+#include <kforge/provider.h>
+
+#define KF_ATTEMPT_SUMMARY 240
+
+struct kf_attempt {
+	int64_t id;			/* in the store */
+	unsigned number;		/* 1..; 0 is the program given by --start */
+	char kind[16];			/* "start", "generate", "repair" ... */
+	enum kf_attempt_stage stage;
+	struct kf_buf reply;		/* owned; empty until REPLIED */
+	enum kf_finish finish;
+	struct kf_candidate candidate;	/* owned; empty until EXTRACTED */
+	enum kf_state state;		/* NONE until JUDGED */
+	char reason[48];
+	char *feedback;			/* owned; the verdict's text */
+	double time_ns, baseline_ns, speedup;
+	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */
+	uint64_t tokens;		/* in and out */
+};
+
+struct kf_attempts {			/* of one problem, by number */
+	struct kf_attempt *attempt;	/* owned */
+	size_t count;
+};
+
+/* Appends an empty attempt and returns it; valid until the next append. */
+struct kf_attempt *kf_attempts_append(struct kf_attempts *list);
+void kf_attempts_release(struct kf_attempts *list);
+
+/* Everything that the store knows about a problem's attempts. */
+KF_MUST_CHECK enum kf_code kf_attempts_load(struct kf_store *store,
+		int64_t problem_id, struct kf_attempts *out,
+		struct kf_err *err);
+
+/* How many of them are judged (the last one may be on its way). */
+size_t kf_attempts_judged(const struct kf_attempts *list);
+/* For the policy; caller frees. */
+struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
+						 size_t count);
+/* For prompts; borrows from the attempt. */
+struct kf_prompt_attempt kf_attempt_for_prompt(const struct kf_attempt *a);
+
+/* The first words of a reply before its first code block. */
+void kf_attempt_summarize(struct kf_attempt *attempt);
+/* Take over what a verdict says. */
+void kf_attempt_judged(struct kf_attempt *attempt,
+		       const struct kf_verdict *verdict);
+
+#endif

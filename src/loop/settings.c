@@ -1,0 +1,129 @@
+#include "loop/settings.h"
+
+#include <math.h>
+
+#define SETTINGS_VERSION 1
+
+static json_t *string_list(const char *const *text, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_string(text[i]));
+	return list;
+}
+
+static void set_string(json_t *object, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(object, key, json_string(text));
+}
+
+static void set_count(json_t *object, const char *key, uint64_t value)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
+{
+	const struct kf_setup_spec *setup = &spec->setup;
+	json_t *s = json_object();
+
+	set_count(s, "settings_version", SETTINGS_VERSION);
+	json_object_set_new(s, "problems", string_list(spec->problem,
+						       spec->problem_count));
+	json_object_set_new(s, "set", string_list(setup->set,
+						  setup->set_count));
+	json_object_set_new(s, "start", string_list(spec->start,
+						    spec->start_count));
+	set_string(s, "platform", setup->platform);
+	set_string(s, "python", setup->python);
+	set_string(s, "cache", setup->cache_path);
+	set_count(s, "threads", setup->threads);
+	set_count(s, "sandbox", (uint64_t)setup->tier_min);
+	set_count(s, "baseline", (uint64_t)setup->baseline);
+	set_string(s, "model", spec->model);
+	set_string(s, "record", spec->record_path);
+	set_string(s, "prompts", spec->prompts_dir);
+	set_count(s, "attempts", spec->attempt_max);
+	json_object_set_new(s, "target", kf_json_number(spec->target_speedup));
+	json_object_set_new(s, "temperature",
+			    kf_json_number(spec->temperature));
+	set_count(s, "max_tokens", spec->token_max);
+	set_count(s, "budget_tokens", spec->budget_tokens);
+	set_count(s, "ask_timeout_ns", spec->ask_timeout_ns);
+	set_count(s, "rules", (uint64_t)spec->rules);
+	set_count(s, "seed", spec->seed);
+	set_count(s, "calls", spec->call_count_fixed);
+	return s;
+}
+
+/* A list of strings by key; the array is the caller's. */
+static const char **read_list(const json_t *object, const char *key,
+			      size_t *count)
+{
+	const json_t *list = json_object_get(object, key);
+	const char **out = kf_alloc(json_array_size(list) * sizeof(*out));
+
+	*count = json_array_size(list);
+	for (size_t i = 0; i < *count; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		out[i] = text ? text : "";
+	}
+	return out;
+}
+
+static uint64_t read_count(const json_t *object, const char *key)
+{
+	return (uint64_t)kf_json_int(object, key, 0);
+}
+
+enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
+				 struct kf_err *err)
+{
+	struct kf_run_spec *spec = &out->spec;
+	struct kf_setup_spec *setup = &out->spec.setup;
+	int64_t version = kf_json_int(s, "settings_version", 0);
+
+	*out = (struct kf_settings) { 0 };
+	if (version != SETTINGS_VERSION)
+		return kf_fail(err, KF_E_INPUT,
+			       "this run's settings have version %lld, and "
+			       "this kforge reads version %d: resume it with "
+			       "the kforge that began it", (long long)version,
+			       SETTINGS_VERSION);
+	out->problem = read_list(s, "problems", &spec->problem_count);
+	out->set = read_list(s, "set", &setup->set_count);
+	out->start = read_list(s, "start", &spec->start_count);
+	spec->problem = out->problem;
+	spec->start = out->start;
+	setup->set = out->set;
+	setup->platform = kf_json_str(s, "platform", "");
+	setup->python = kf_json_str(s, "python", NULL);
+	setup->cache_path = kf_json_str(s, "cache", NULL);
+	setup->threads = (unsigned)read_count(s, "threads");
+	setup->tier_min = (enum kf_sandbox_tier)read_count(s, "sandbox");
+	setup->baseline = (enum kf_baseline_use)read_count(s, "baseline");
+	spec->model = kf_json_str(s, "model", "");
+	spec->record_path = kf_json_str(s, "record", NULL);
+	spec->prompts_dir = kf_json_str(s, "prompts", NULL);
+	spec->attempt_max = (unsigned)read_count(s, "attempts");
+	spec->target_speedup = kf_json_real(s, "target", (double)NAN);
+	spec->temperature = kf_json_real(s, "temperature", (double)NAN);
+	spec->token_max = (unsigned)read_count(s, "max_tokens");
+	spec->budget_tokens = read_count(s, "budget_tokens");
+	spec->ask_timeout_ns = read_count(s, "ask_timeout_ns");
+	spec->rules = (enum kf_rules)read_count(s, "rules");
+	spec->seed = read_count(s, "seed");
+	spec->call_count_fixed = (unsigned)read_count(s, "calls");
+	return KF_OK;
+}
+
+void kf_settings_release(struct kf_settings *settings)
+{
+	free(settings->problem);
+	free(settings->set);
+	free(settings->start);
+	*settings = (struct kf_settings) { 0 };
+}
