@@ -1,0 +1,34 @@
+"""One stage of an image network: convolution, a bias of its own, hard swish.
+
+Sizes can be changed with --set, for instance --set BATCH=1.
+"""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+BATCH = 2
+CHANNELS_IN = 32
+CHANNELS_OUT = 48
+HEIGHT = 60
+WIDTH = 60
+KERNEL = 3
+
+
+class Model(nn.Module):
+    def __init__(self, channels_in, channels_out, kernel):
+        super().__init__()
+        self.conv = nn.Conv2d(channels_in, channels_out, kernel,
+                              padding=kernel // 2, bias=False)
+        self.shift = nn.Parameter(0.3 * torch.randn(channels_out, 1, 1))
+
+    def forward(self, image):
+        return F.hardswish(self.conv(image) + self.shift)
+
+
+def get_init_inputs():
+    return [CHANNELS_IN, CHANNELS_OUT, KERNEL]
+
+
+def get_inputs():
+    return [torch.randn(BATCH, CHANNELS_IN, HEIGHT, WIDTH)]

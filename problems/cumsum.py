@@ -1,0 +1,24 @@
+"""Running totals over time of a batch of signals with several channels.
+
+Sizes can be changed with --set, for instance --set STEPS=100.
+"""
+
+import torch
+import torch.nn as nn
+
+BATCH = 16
+STEPS = 1000
+CHANNELS = 96
+
+
+class Model(nn.Module):
+    def forward(self, signal):
+        return torch.cumsum(signal, dim=1)
+
+
+def get_init_inputs():
+    return []
+
+
+def get_inputs():
+    return [torch.randn(BATCH, STEPS, CHANNELS)]

@@ -1,0 +1,28 @@
+"""The second half of a transformer block's step: add the residual, normalise.
+
+Sizes can be changed with --set, for instance --set TOKENS=128.
+"""
+
+import torch
+import torch.nn as nn
+
+TOKENS = 2048
+FEATURES = 768
+
+
+class Model(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, x, residual):
+        return self.norm(x + residual)
+
+
+def get_init_inputs():
+    return [FEATURES]
+
+
+def get_inputs():
+    return [torch.randn(TOKENS, FEATURES),
+            0.5 * torch.randn(TOKENS, FEATURES)]

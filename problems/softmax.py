@@ -1,0 +1,29 @@
+"""Attention scores to probabilities: scale, add a bias for each column, softmax.
+
+Sizes can be changed with --set, for instance --set ROWS=64.
+"""
+
+import torch
+import torch.nn as nn
+
+ROWS = 1024
+COLUMNS = 2000
+SCALE = 0.125
+
+
+class Model(nn.Module):
+    def __init__(self, columns, scale):
+        super().__init__()
+        self.scale = scale
+        self.bias = nn.Parameter(0.5 * torch.randn(columns))
+
+    def forward(self, scores):
+        return torch.softmax(scores * self.scale + self.bias, dim=-1)
+
+
+def get_init_inputs():
+    return [COLUMNS, SCALE]
+
+
+def get_inputs():
+    return [4 * torch.randn(ROWS, COLUMNS)]

@@ -1,0 +1,310 @@
+"""Makes a bundle: runs the reference on all kinds of data and writes files."""
+
+import json
+import os
+import platform
+import random
+import time
+
+import torch
+
+from . import count, oracle, safetensors, sets, tensors
+from .failure import Refused, from_exception
+from .problem import Problem, prepare_torch
+
+FORMAT = 1
+STOCK_BYTES = 192 << 20     # of all stock entries together
+STOCK_MAX = 64
+STOCK_MIN = 12
+STOCK_BYTES_MAX = 1536 << 20    # beyond this even fewer than STOCK_MIN
+STOCK_LEAST = 4
+
+
+def main(request):
+    """Leaves result.json in request["out"]: {"made": true} or an error."""
+    path = request["problem"]
+    try:
+        Maker(request).make()
+        result = {"made": True}
+    except Refused as refused:
+        result = refused.as_json()
+    except BaseException as error:
+        refused = from_exception("the making of the bundle", path, error)
+        if refused.kind == "exception":
+            refused.kind = "internal"
+        result = refused.as_json()
+    write_json(request["out"], "result.json", result)
+
+
+def write_json(folder, name, value):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1, allow_nan=False)
+        file.write("\n")
+
+
+class Maker:
+    def __init__(self, request):
+        self.request = request
+        self.out = request["out"]
+        seed = request.get("seed")
+        self.random = random.SystemRandom() if seed is None \
+            else random.Random(seed)
+        self.seeds = {"sets": [], "stock": []}
+        self.files = {}
+        self.dropped = []
+        self.notes = []
+
+    def seed(self):
+        return self.random.getrandbits(62)
+
+    def make(self):
+        start = time.monotonic()
+        prepare_torch(self.request["threads"])
+        self.problem = Problem(self.request["problem"])
+        first = self.problem.inputs(self.seed())
+        self.form = first.form()
+        self.oracle = oracle.Oracle(self.problem, first)
+        self.outputs = self.check(first)
+        self.oracle.find_exact(first.leaves, self.outputs)
+        if self.oracle.way is None:
+            self.notes.append("the reference has no float64 form: values are "
+                              "judged against its own types")
+        self.check_size(first)
+        for folder in ("public", "inputs", "oracle"):
+            os.makedirs(os.path.join(self.out, folder), exist_ok=True)
+        self.write_weights()
+        kinds = [kind for kind in sets.KINDS if self.make_set(kind)]
+        stock = self.make_stock(first)
+        write_json(self.out, "oracle/seeds.json", self.seeds)
+        info = self.describe(first, kinds, stock)
+        info["took_s"] = round(time.monotonic() - start, 3)
+        write_json(self.out, "public/bundle.json", info)
+
+    # --- is this a problem that can be judged? ----------------------------
+
+    def check(self, first):
+        """The reference must agree with itself, whatever random numbers it
+        is offered, and be finite. Returns its outputs."""
+        run = self.oracle.reference
+        outputs = run(first, first.leaves)
+        self.compare(outputs, run(first, first.leaves), "nondeterministic",
+                     "the reference differs from itself though its state is "
+                     "restored before each call")
+        self.compare(outputs, run(first, first.leaves, seed=self.seed()),
+                     "random", "the output depends on random numbers that "
+                     "forward draws (dropout in training mode?), which no "
+                     "other program can repeat")
+        self.refuse_not_finite(outputs)
+        return outputs
+
+    def compare(self, one, two, kind, sentence):
+        if len(one) != len(two):
+            raise Refused(kind, sentence)
+        for i, (a, b) in enumerate(zip(one, two)):
+            if tensors.same(a, b):
+                continue
+            if a.shape == b.shape and a.dtype == b.dtype and \
+                    a.is_floating_point() and _close(a, b):
+                note = "the reference repeats itself only nearly, not bit " \
+                    "by bit"
+                if note not in self.notes:
+                    self.notes.append(note)
+                continue
+            raise Refused(kind, "%s (output %d)" % (sentence, i))
+
+    @staticmethod
+    def refuse_not_finite(outputs):
+        bad = oracle.not_finite(outputs)
+        if bad:
+            raise Refused("non_finite", "the reference is not finite on its "
+                          "own inputs: output %d at index %s"
+                          % (bad[0], list(bad[1])))
+
+    def stock_count(self, first):
+        each = sum(tensors.nbytes(leaf) for leaf in first.leaves
+                   if isinstance(leaf, torch.Tensor))
+        each += sum(tensors.nbytes(out) + 8 * out.numel()
+                    for out in self.outputs)
+        each = max(each, 1)
+        number = min(STOCK_MAX, max(STOCK_MIN, STOCK_BYTES // each))
+        if number * each > STOCK_BYTES_MAX:
+            number = max(STOCK_LEAST, STOCK_BYTES_MAX // each)
+        return number, each
+
+    def check_size(self, first):
+        number, each = self.stock_count(first)
+        weights = sum(tensors.nbytes(w) for w in self.oracle.declared)
+        scales = sum(8 * out.numel() for out in self.outputs)
+        total = number * each + len(sets.KINDS) * (each + scales) + \
+            2 * weights
+        if total > self.request["bytes_max"]:
+            raise Refused("limit", "its bundle would take %.1f GB, over the "
+                          "limit of %.1f; choose smaller sizes with --set"
+                          % (total / 1e9, self.request["bytes_max"] / 1e9))
+
+    # --- data -------------------------------------------------------------
+
+    def inputs(self, seed):
+        made = self.problem.inputs(seed)
+        if made.form() != self.form:
+            raise Refused("unsupported", "get_inputs() gives other shapes, "
+                          "types or scalars with another seed")
+        return made
+
+    def check_outputs(self, outputs):
+        if [(o.shape, o.dtype) for o in outputs] != \
+                [(o.shape, o.dtype) for o in self.outputs]:
+            raise Refused("unsupported", "the shape or type of the output "
+                          "depends on the values of the input")
+
+    def write(self, name, named):
+        path = os.path.join(self.out, name)
+        self.files[name] = safetensors.write(path, named)
+
+    def write_weights(self):
+        self.write("inputs/weights.safetensors", [
+            (slot.name, value) for slot, value in
+            zip(self.oracle.slots, self.oracle.declared)])
+
+    def tensors_of(self, leaves):
+        """(name, tensor) of in[], without the empty slots."""
+        places = self.oracle.inputs.tensor_indices()
+        return [("in.%d" % i, leaves[place]) for i, place in
+                enumerate(places) if leaves[place] is not None]
+
+    def make_set(self, kind):
+        """True if the set of this kind was made."""
+        seed = self.seed()
+        made = self.inputs(seed)
+        why = sets.why_not(kind, made.leaves, self.oracle.slots)
+        if not why:
+            leaves = sets.apply(kind, made.leaves, seed)
+            weights = None
+            if kind == "weights":
+                weights = sets.random_weights(
+                    self.oracle.slots, self.oracle.declared, seed)
+            why = self.run_set(kind, leaves, weights, seed)
+        if why:
+            self.dropped.append({"kind": kind, "reason": why})
+        return not why
+
+    def run_set(self, kind, leaves, weights, seed):
+        """Runs and writes one set; the reason if it cannot be used. What
+        goes wrong on declared data is wrong with the problem."""
+        try:
+            expect = self.oracle.expect(leaves, weights)
+            self.check_outputs(expect)
+            exact = self.oracle.exact(leaves, weights) \
+                if self.oracle.way else None
+            bad = oracle.not_finite(expect + (exact or []))
+            if bad and kind == "declared":
+                self.refuse_not_finite(expect + (exact or []))
+            if bad:
+                return "the reference is not finite there: index %s" \
+                    % list(bad[1])
+            middle = exact or [
+                out.double() if out.is_floating_point() else None
+                for out in expect]
+            react, noise = self.oracle.spread(leaves, weights, middle, seed)
+        except Refused as refused:
+            if kind == "declared" or refused.kind in ("memory", "exit"):
+                raise
+            return refused.text
+        number = len(self.seeds["sets"])
+        self.seeds["sets"].append({"kind": kind, "seed": seed})
+        named = self.tensors_of(leaves)
+        if weights is not None:
+            named += [("weight.%d" % i, w) for i, w in enumerate(weights)]
+        self.write("inputs/set-%02d.safetensors" % number, named)
+        self.write("oracle/set-%02d.safetensors" % number,
+                   _named("expect", expect) + _named("exact", exact or []) +
+                   _named("react", react) + _named("noise", noise))
+        return None
+
+    def make_stock(self, first):
+        number = self.stock_count(first)[0]
+        for i in range(number):
+            seed = self.seed()
+            leaves = self.inputs(seed).leaves
+            expect = self.oracle.expect(leaves)
+            self.check_outputs(expect)
+            exact = self.oracle.exact(leaves) if self.oracle.way else []
+            self.refuse_not_finite(expect + exact)
+            self.seeds["stock"].append({"kind": "stock", "seed": seed})
+            self.write("inputs/stock-%02d.safetensors" % i,
+                       self.tensors_of(leaves))
+            self.write("oracle/stock-%02d.safetensors" % i,
+                       _named("expect", expect) + _named("exact", exact))
+        return number
+
+    # --- what everybody may know ------------------------------------------
+
+    def describe(self, first, kinds, stock):
+        run = self.oracle
+        places = first.tensor_indices()
+        weight_bytes = sum(tensors.nbytes(w) for w in run.declared)
+        data = [first.leaves[i] for i in places
+                if first.leaves[i] is not None] + self.outputs
+        return {
+            "format": FORMAT,
+            "torch": str(torch.__version__),
+            "python": platform.python_version(),
+            "inputs": [_describe(first.names[i], first.leaves[i], True)
+                       for i in places],
+            "scalars": [_describe_scalar(name, value)
+                        for name, value in first.scalars()],
+            "weights": [dict(_describe(slot.name, value, False),
+                             kind=slot.kind, structural=slot.structural)
+                        for slot, value in zip(run.slots, run.declared)],
+            "outputs": [_describe("out%d" % i, out, False)
+                        for i, out in enumerate(self.outputs)],
+            "operations": count.count(
+                lambda: run.reference(first, first.leaves)),
+            "bytes": weight_bytes + sum(tensors.nbytes(t) for t in data),
+            "float64": run.way,
+            "perturbed_runs": run.runs,
+            "step": run.step,
+            "sets": kinds,
+            "dropped": self.dropped,
+            "stock": stock,
+            "notes": self.notes,
+            "files": self.files,
+        }
+
+
+def _close(a, b):
+    a, b = a.double(), b.double()
+    scale = float(torch.sqrt((a * a).mean()))
+    return float((a - b).abs().max()) <= 1e-6 * scale
+
+
+def _named(what, outputs):
+    return [("%s.%d" % (what, i), out) for i, out in enumerate(outputs)
+            if out is not None]
+
+
+def _describe(name, tensor, with_domain):
+    if tensor is None:
+        return {"name": name, "dtype": "none", "shape": []}
+    entry = {"name": name, "dtype": tensors.NAME[tensor.dtype],
+             "shape": list(tensor.shape)}
+    if with_domain and tensor.numel():
+        wide = tensor.double()
+        entry["domain"] = {
+            "min": _number(wide.min()), "max": _number(wide.max()),
+            "mean": _number(wide.mean())}
+    return entry
+
+
+def _number(value):
+    value = float(value)
+    return value if abs(value) < float("inf") else None
+
+
+def _describe_scalar(name, value):
+    kind = "b" if isinstance(value, bool) else \
+        "i" if isinstance(value, int) else "f"
+    if kind == "f" and not abs(value) < float("inf"):
+        raise Refused("unsupported", "scalar %s is not finite" % name)
+    return {"name": name, "kind": kind,
+            "value": int(value) if kind == "b" else value}

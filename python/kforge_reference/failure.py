@@ -1,0 +1,72 @@
+"""Bad news about a problem, as one sentence with the file's own line."""
+
+import os
+
+TEXT_MAX = 600
+
+
+class Refused(Exception):
+    """A problem that cannot be used; kind is a stable word, text a sentence.
+
+    Kinds: syntax, no_model, no_inputs, exception, exit, memory, unsupported,
+    random, nondeterministic, non_finite, limit, no_torch, internal.
+    """
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+    def as_json(self):
+        return {"error": {"kind": self.kind, "text": one_line(self.text)}}
+
+
+def one_line(text):
+    """White space run together, unprintable signs replaced, bounded."""
+    text = " ".join(str(text).split())
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= TEXT_MAX else text[:TEXT_MAX - 3] + "..."
+
+
+def line_in(path, error):
+    """The last line of the file at path that the error passed through."""
+    line = None
+    if isinstance(error, SyntaxError) and error.filename == path:
+        line = error.lineno
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def is_memory(error):
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and (
+        "can't allocate memory" in text or "not enough memory" in text or
+        "out of memory" in text)
+
+
+def from_exception(what, path, error):
+    """Turn what happened while doing `what` ("forward") into Refused."""
+    if isinstance(error, Refused):
+        return error
+    line = line_in(path, error)
+    where = os.path.basename(path)
+    if line is not None:
+        where += ", line %d" % line
+    message = str(error)
+    if isinstance(error, SyntaxError):
+        return Refused("syntax", "%s: %s" % (where, error.msg))
+    if isinstance(error, SystemExit):
+        return Refused("exit", "%s: the problem file ends the program "
+                       "(sys.exit) during %s" % (where, what))
+    if is_memory(error):
+        return Refused("memory", "%s: out of memory during %s; try smaller "
+                       "sizes with --set" % (where, what))
+    name = type(error).__name__
+    text = "%s: %s" % (name, message) if message else name
+    return Refused("exception", "%s: %s in %s" % (where, text, what))

@@ -1,0 +1,110 @@
+"""The baseline: one live process that runs the reference in eager PyTorch.
+
+The supervisor writes inputs into an arena that both map, then asks over a
+socket, a line at a time:
+
+    run 0       time one call with the declared weights -> "ok NANOSECONDS"
+    run 1       the same with the weights in the arena
+    anything that goes wrong                            -> "error JSON"
+
+The first line sent is "ready JSON", after import, loading and warm-up.
+"""
+
+import gc
+import json
+import mmap
+import socket
+import time
+
+import torch
+
+from . import tensors
+from .failure import Refused, from_exception
+from .problem import BUILD_SEED, Problem, prepare_torch, seed_all
+
+WARM_CALLS = 3
+WARM_NS = 50_000_000
+WARM_CALLS_MAX = 1000
+
+
+def main(request):
+    control = socket.socket(fileno=request["control"])
+    lines = control.makefile("r", encoding="utf-8", newline="\n")
+
+    def say(text):
+        control.sendall((text + "\n").encode())
+
+    try:
+        server = Server(request)
+        server.warm()
+        say("ready " + json.dumps({"torch": str(torch.__version__),
+                                   "threads": torch.get_num_threads()}))
+        for line in lines:
+            word, _, argument = line.strip().partition(" ")
+            if word != "run":
+                break
+            say("ok %d" % server.run(argument == "1"))
+    except Refused as refused:
+        say("error " + json.dumps(refused.as_json()))
+    except BaseException as error:
+        refused = from_exception("the baseline", request["problem"], error)
+        say("error " + json.dumps(refused.as_json()))
+
+
+def _view(memory, place):
+    """The tensor that lies in the arena at a place of the request."""
+    shape = place["shape"]
+    dtype = tensors.BY_NAME[place["dtype"]]
+    numel = 1
+    for size in shape:
+        numel *= size
+    if not numel:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(memory, dtype=dtype, count=numel,
+                            offset=place["offset"]).reshape(shape)
+
+
+class Server:
+    def __init__(self, request):
+        prepare_torch(request["threads"])
+        memory = mmap.mmap(request["arena"], request["arena_bytes"])
+        self.problem = Problem(request["problem"])
+        self.reference = self.problem.reference()
+        self.inputs = self.problem.inputs(BUILD_SEED)
+        self.leaves = list(self.inputs.leaves)
+        places = self.inputs.tensor_indices()
+        if len(places) != len(request["inputs"]):
+            raise Refused("internal", "the bundle has other inputs")
+        for at, place in zip(places, request["inputs"]):
+            if place is not None:
+                self.leaves[at] = _view(memory, place)
+        self.weights = [_view(memory, place) for place in request["weights"]]
+        self.weights_loaded = False
+
+    def warm(self):
+        start = time.perf_counter_ns()
+        for calls in range(WARM_CALLS_MAX):
+            if calls >= WARM_CALLS and \
+                    time.perf_counter_ns() - start > WARM_NS:
+                break
+            self.run(False)
+        self.reference.state.settle()
+
+    def run(self, with_weights):
+        """Nanoseconds of one forward. State is restored first, untimed; only
+        what changes is copied, so that weights are no warmer in the caches
+        than a candidate's."""
+        self.reference.state.restore(everything=self.weights_loaded)
+        if with_weights:
+            self.reference.load(self.weights)
+        self.weights_loaded = with_weights
+        args, kwargs = self.inputs.build(self.leaves)
+        gc.collect(0)
+        gc.disable()
+        with self.problem.guard_forward(), torch.no_grad():
+            seed_all(BUILD_SEED)
+            start = time.perf_counter_ns()
+            self.reference.module(*args, **kwargs)
+            took = time.perf_counter_ns() - start
+        gc.enable()
+        return took

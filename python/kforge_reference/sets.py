@@ -1,0 +1,102 @@
+"""The kinds of data on which a candidate is judged (docs/bundles.md)."""
+
+import torch
+
+KINDS = ("declared", "declared", "zero_mean", "wide", "tail", "small",
+         "weights")
+
+
+def generator(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def _zero_mean(x, _):
+    return x - x.mean()
+
+
+def _wide(x, gen):
+    octaves = torch.rand(x.shape, generator=gen, dtype=torch.float64)
+    return x * torch.exp2(8 * octaves - 4)
+
+
+def _tail(x, _):
+    """The last eighth of the last axis, at least one element, times 8."""
+    x = x.clone()
+    if x.dim():
+        x[..., -max(1, x.shape[-1] // 8):] *= 8
+    return x
+
+
+def _small(x, _):
+    return x * 1e-3
+
+
+CHANGE = {"zero_mean": _zero_mean, "wide": _wide, "tail": _tail,
+          "small": _small}
+
+
+def _floating(leaf):
+    return isinstance(leaf, torch.Tensor) and leaf.is_floating_point() \
+        and leaf.numel() > 0
+
+
+def apply(kind, leaves, seed):
+    """The leaves of another kind: floating-point tensors are changed in
+    float64 and rounded to their own type; all else is kept."""
+    change = CHANGE.get(kind)
+    if change is None:
+        return leaves
+    gen = generator(seed)
+    return [change(leaf.double(), gen).to(leaf.dtype)
+            if _floating(leaf) else leaf for leaf in leaves]
+
+
+def why_not(kind, leaves, slots):
+    """Why a kind of set does not apply to a problem, or None."""
+    if kind in CHANGE and not any(_floating(leaf) for leaf in leaves):
+        return "there is no floating-point input"
+    if kind == "weights" and all(slot.structural for slot in slots):
+        return "there is no parameter"
+    return None
+
+
+def random_weights(slots, weights, seed):
+    """Other values for all weights but the structural ones.
+
+    Signs that all declared values share are kept, for a weight may be under
+    a root or a logarithm; a variance stays positive."""
+    gen = generator(seed)
+    changed = []
+    for slot, value in zip(slots, weights):
+        if slot.structural or not value.numel():
+            changed.append(value)
+        else:
+            changed.append(_random_like(slot, value.double(), gen)
+                           .to(value.dtype))
+    return changed
+
+
+def _random_like(slot, value, gen):
+    normal = torch.randn(value.shape, generator=gen, dtype=torch.float64)
+    low, high = float(value.min()), float(value.max())
+    if slot.name.rsplit(".", 1)[-1] == "running_var":
+        return torch.rand(value.shape, generator=gen,
+                          dtype=torch.float64) * 1.5 + 0.5
+    if low == high:     # ones of a gamma, zeros of a bias
+        if low == 0:
+            return 0.5 * normal
+        return low * (0.5 + torch.rand(value.shape, generator=gen,
+                                       dtype=torch.float64))
+    spread = float(value.std()) if value.numel() > 1 else abs(low)
+    value = float(value.mean()) + spread * normal
+    if low >= 0:
+        return value.abs()
+    return -value.abs() if high <= 0 else value
+
+
+def perturb(leaf, gen, step):
+    """x (1 + step xi), xi = +-1, rounded to x's own type."""
+    if not _floating(leaf):
+        return leaf
+    sign = torch.randint(0, 2, leaf.shape, generator=gen).double() * 2 - 1
+    return (leaf.double() * (1 + step * sign)).to(leaf.dtype)
