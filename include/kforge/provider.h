@@ -7,7 +7,8 @@
  * Errors:    KF_E_UNAVAIL no key, cannot connect, service down after retries;
  *            KF_E_LIMIT over a ceiling or budget; KF_E_TIMEOUT; KF_E_CANCELED.
  *            What the model did (refused, cut off, empty) is in kf_reply.
- * Ownership: a reply's buffers are the caller's.
+ * Ownership: a reply's buffers are the caller's, and safe to release after a
+ *            failure too (they may then hold the part that arrived).
  * Threads:   one call at a time per kf_model.
  * Secrets:   keys come from the environment only and never reach a log, an
  *            error sentence, a store or a process argument.
@@ -34,10 +35,14 @@ struct kf_ask {
 	/* Called with bytes received so far, while streaming; may be NULL. */
 	void (*progress)(void *arg, size_t reply_bytes, size_t reasoning_bytes);
 	void *progress_arg;
+	/* Called with a line worth the user's knowing while the call goes on
+	 * ("waiting for DIR/softmax.1.reply.md"); may be NULL. */
+	void (*notice)(void *arg, const char *line);
+	void *notice_arg;
 };
 
 enum kf_reply_finish {
-	KF_REPLY_NONE,
+	KF_REPLY_NONE,		/* the service did not say */
 	KF_REPLY_STOP,
 	KF_REPLY_LENGTH,	/* cut at a token limit */
 	KF_REPLY_REFUSED,	/* content filter, refusal */
@@ -55,9 +60,11 @@ struct kf_reply {
 	bool tokens_reported;
 	unsigned tries;			/* requests sent, >= 1 */
 	uint64_t took_ns;
-	char model[96];			/* as the service names it */
+	char model[96];			/* as the service names it; "" */
+	char note[256];			/* what is odd about it; "" */
 };
 void kf_reply_release(struct kf_reply *reply);
+const char *kf_reply_finish_name(enum kf_reply_finish finish);	/* "stop" ... */
 
 struct kf_model;
 
@@ -81,6 +88,9 @@ extern const struct kf_provider *const kf_providers[];	/* NULL-terminated */
 KF_MUST_CHECK enum kf_code kf_model_open(const char *name,
 		const char *record_path, struct kf_model **out,
 		struct kf_err *err);
+/* *reply is set to its empty value first. The text is valid UTF-8 without NUL.
+ * A record that cannot be written is a note in the reply, not a failure: the
+ * reply is paid for. */
 KF_MUST_CHECK enum kf_code kf_model_ask(struct kf_model *model,
 		const struct kf_ask *ask, struct kf_reply *reply,
 		struct kf_err *err);

@@ -1,0 +1,159 @@
+/*
+ * provider.c - the checks in front of every provider, and the wrapping that
+ * all share: text made valid, time taken, replies recorded.
+ */
+#include "base/base.h"
+#include "provider/providers.h"
+#include "provider/record.h"
+#include "provider/text.h"
+
+struct kf_model {
+	const struct kf_provider *provider;
+	void *state;
+	struct kf_record *record;	/* NULL: not recorded */
+};
+
+uint64_t kf_tokens_estimate(size_t bytes)
+{
+	return (2 * (uint64_t)bytes + 6) / 7;
+}
+
+void kf_reply_release(struct kf_reply *reply)
+{
+	kf_buf_release(&reply->text);
+	kf_buf_release(&reply->reasoning);
+}
+
+static const struct kf_provider *provider_by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; kf_providers[i]; i++)
+		if (strlen(kf_providers[i]->name) == len &&
+		    memcmp(kf_providers[i]->name, name, len) == 0)
+			return kf_providers[i];
+	return NULL;
+}
+
+static enum kf_code fail_unknown(const char *name, struct kf_err *err)
+{
+	struct kf_buf known = { .max = 256 };
+	enum kf_code code;
+
+	for (size_t i = 0; kf_providers[i]; i++)
+		kf_buf_printf(&known, "%s%s", i ? ", " : "",
+			      kf_providers[i]->name);
+	code = kf_fail(err, KF_E_INPUT,
+		       "model '%.200s' names no known provider: write "
+		       "PROVIDER:ARGUMENT with one of %s, for example "
+		       "openai:gpt-5", name, kf_buf_str(&known));
+	kf_buf_release(&known);
+	return code;
+}
+
+enum kf_code kf_model_open(const char *name, const char *record_path,
+			   struct kf_model **out, struct kf_err *err)
+{
+	const char *colon = strchr(name, ':');
+	const struct kf_provider *provider = colon ?
+		provider_by_name(name, (size_t)(colon - name)) : NULL;
+	struct kf_model *model;
+	enum kf_code code;
+
+	*out = NULL;
+	if (!provider)
+		return fail_unknown(name, err);
+	if (!colon[1 + strspn(colon + 1, " \t")])
+		return kf_fail(err, KF_E_INPUT,
+			       "nothing stands after '%s:', the form is %s",
+			       provider->name, provider->usage);
+	model = kf_alloc(sizeof(*model));
+	model->provider = provider;
+	code = provider->open(colon + 1, &model->state, err);
+	if (!code && record_path)
+		code = kf_record_open(record_path, &model->record, err);
+	if (code)
+		kf_model_free(model);
+	else
+		*out = model;
+	return code;
+}
+
+static enum kf_code check_ask(const struct kf_ask *ask, struct kf_err *err)
+{
+	const char *wrong = NULL;
+
+	if (!ask->problem || !ask->problem[0] || !ask->attempt)
+		wrong = "no problem or attempt is named";
+	else if (!ask->message_count)
+		wrong = "there is no message";
+	else if (!ask->timeout_ns)
+		wrong = "no deadline is given";
+	for (size_t i = 0; !wrong && i < ask->message_count; i++)
+		if (!ask->message[i].text ||
+		    (unsigned)ask->message[i].role > KF_ROLE_ASSISTANT)
+			wrong = "a message has no text or role";
+	if (wrong)
+		return kf_fail(err, KF_E_INPUT, "the model cannot be asked: "
+			       "%s", wrong);
+	return KF_OK;
+}
+
+/* Swaps in a copy without invalid bytes, if there are any. */
+static enum kf_code repair(struct kf_buf *buf, struct kf_err *err)
+{
+	struct kf_buf clean = { .max = buf->max };
+
+	if (!kf_utf8_repair(kf_buf_str(buf), buf->len, &clean)) {
+		kf_buf_release(&clean);
+		return kf_fail(err, KF_E_LIMIT,
+			       "the reply is larger than %u bytes",
+			       KF_REPLY_BYTES);
+	}
+	kf_buf_release(buf);
+	*buf = clean;
+	return KF_OK;
+}
+
+static void record_reply(const struct kf_model *model, const struct kf_ask *ask,
+			 struct kf_reply *reply)
+{
+	struct kf_err err = { 0 };
+
+	if (!model->record ||
+	    kf_record_add(model->record, ask, reply, &err) == KF_OK)
+		return;
+	kf_text_note(reply, "the reply was not recorded: %s", err.text);
+	if (ask->notice)
+		ask->notice(ask->notice_arg, err.text);
+}
+
+enum kf_code kf_model_ask(struct kf_model *model, const struct kf_ask *ask,
+			  struct kf_reply *reply, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code;
+
+	*reply = (struct kf_reply) {
+		.text.max = KF_REPLY_BYTES,
+		.reasoning.max = KF_REPLY_BYTES,
+	};
+	code = check_ask(ask, err);
+	if (!code)
+		code = model->provider->ask(model->state, ask, reply, err);
+	if (!code)
+		code = repair(&reply->text, err);
+	if (!code)
+		code = repair(&reply->reasoning, err);
+	reply->took_ns = kf_now_ns() - start_ns;
+	if (!code)
+		record_reply(model, ask, reply);
+	return code;
+}
+
+void kf_model_free(struct kf_model *model)
+{
+	if (!model)
+		return;
+	model->provider->close(model->state);
+	kf_record_close(model->record);
+	free(model);
+}

@@ -1,0 +1,22 @@
+/*
+ * record.h - keeps what a model replied, in replay's format.
+ *
+ * Each entry is one write and on disk before kf_record_add returns. A file
+ * that a kill left with half a line loses that half when it is next opened.
+ */
+#ifndef KF_RECORD_H
+#define KF_RECORD_H
+
+#include <kforge/provider.h>
+
+struct kf_record;
+
+/* Makes the file with its header, or checks the one that is there. */
+KF_MUST_CHECK enum kf_code kf_record_open(const char *path,
+		struct kf_record **out, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_record_add(struct kf_record *record,
+		const struct kf_ask *ask, const struct kf_reply *reply,
+		struct kf_err *err);
+void kf_record_close(struct kf_record *record);	/* NULL is allowed */
+
+#endif
