@@ -1,0 +1,121 @@
+"""What the tests of the command line share: a scratch folder, a cache that all
+of them use, and TAP on standard output. Not a test itself."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / os.environ.get("KF_BUILD", "build")
+KFORGE = str(BUILD / "kforge")
+DATA = ROOT / "tests" / "data" / "cli"
+PROBLEM = str(DATA / "scale_shift.py")
+# One cache for all runs of these tests: making a bundle takes seconds.
+CACHE = str(BUILD / "tests" / "cache")
+
+EXIT = {"good": 0, "not_all": 1, "input": 2, "limit": 3, "unavailable": 4,
+        "timeout": 5, "io": 6, "generation_failure": 11,
+        "compilation_failure": 12, "runtime_error": 13, "mismatch": 14,
+        "canceled": 130}
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"status {self.status}\nout: {self.out}\nerr: {self.err}"
+
+
+def environment(extra=None):
+    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE)
+    env.update(extra or {})
+    return env
+
+
+def kforge(*arguments, cwd=None, env=None, stdin="", timeout=120):
+    done = subprocess.run([KFORGE, *map(str, arguments)], cwd=cwd,
+                          env=environment(env), input=stdin, text=True,
+                          capture_output=True, timeout=timeout, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def start(*arguments, cwd=None, env=None):
+    return subprocess.Popen([KFORGE, *map(str, arguments)], cwd=cwd,
+                            env=environment(env), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def finish(process, timeout=120):
+    out, err = process.communicate(timeout=timeout)
+    return Result(process.returncode, out, err)
+
+
+def wait_for(condition, what, timeout=60):
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not happen in {timeout} s")
+        time.sleep(0.01)
+
+
+def reply(name, language="c program.c"):
+    """A reply that holds tests/data/cli/NAME."""
+    return (f"One pass over the data.\n\n```{language}\n"
+            f"{(DATA / name).read_text()}```\n")
+
+
+def script_model(folder, replies):
+    """--model exec:... that answers attempt N with replies[N - 1] and appends
+    N to FOLDER/asked."""
+    folder = pathlib.Path(folder)
+    for number, text in enumerate(replies, 1):
+        (folder / f"reply.{number}").write_text(text)
+    return (f"exec:cat > /dev/null; echo $KFORGE_ATTEMPT >> {folder}/asked; "
+            f"cat {folder}/reply.$KFORGE_ATTEMPT")
+
+
+def asked(folder):
+    path = pathlib.Path(folder) / "asked"
+    return path.read_text().split() if path.exists() else []
+
+
+def states(result):
+    return [a["state"] for a in result.json()["problems"][0]["attempts"]]
+
+
+def run_tests(module):
+    """Runs every test_* function with a scratch folder of its own."""
+    names = [n for n in dir(module) if n.startswith("test_")]
+    print(f"1..{len(names)}")
+    failed = 0
+    for number, name in enumerate(names, 1):
+        scratch = tempfile.mkdtemp(prefix="kforge-cli-")
+        try:
+            getattr(module, name)(pathlib.Path(scratch))
+            print(f"ok {number} - {name}")
+        except Exception:  # pylint: disable=broad-except
+            failed += 1
+            print(f"not ok {number} - {name}")
+            for line in traceback.format_exc().splitlines():
+                print(f"# {line}")
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+__all__ = ["BUILD", "CACHE", "DATA", "EXIT", "KFORGE", "PROBLEM", "ROOT",
+           "asked", "finish", "kforge", "reply", "run_tests", "script_model",
+           "signal", "start", "states", "wait_for"]

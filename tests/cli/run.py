@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""kforge run and resume: the loop, with models that are scripts."""
+
+import json
+import os
+import sys
+
+from harness import (DATA, EXIT, PROBLEM, asked, finish, kforge, reply,
+                     run_tests, script_model, signal, start, states, wait_for)
+
+FAST = ("--baseline", "none", "--calls", "20")
+
+
+def run(scratch, model, *more):
+    return kforge("run", PROBLEM, "--model", model, "--out", scratch / "run",
+                  *FAST, "--json", *more)
+
+
+def test_a_program_is_repaired_then_improved(scratch):
+    model = script_model(scratch, [
+        (DATA / "no_code.md").read_text(), reply("broken.c"),
+        reply("crash.c"), reply("wrong.c"), reply("good.c")])
+    result = run(scratch, model)
+    assert result.status == 0, result
+    assert states(result) == ["generation_failure", "compilation_failure",
+                              "runtime_error", "mismatch", "correct"], result
+    best = scratch / "run" / "best" / "scale_shift"
+    assert (best / "program.c").read_text() == (DATA / "good.c").read_text()
+    verdict = json.loads((best / "verdict.json").read_text())
+    assert verdict["state"] == "correct" and verdict["attempt"] == 5
+
+
+def test_each_prompt_carries_what_went_wrong(scratch):
+    model = script_model(scratch, [reply("broken.c"), reply("wrong.c"),
+                                   reply("good.c")])
+    result = run(scratch, model, "-n", "3")
+    assert result.status == 0, result
+    second = kforge("show", scratch / "run", "2").out
+    third = kforge("show", scratch / "run", "3").out
+    assert "compilation_failure" in second and "inputs" in second
+    assert "mismatch" in third and "expected" in third
+
+
+def test_without_a_correct_program_the_status_tells(scratch):
+    result = run(scratch, script_model(scratch, [reply("wrong.c")]), "-n", "1")
+    assert result.status == EXIT["not_all"], result
+    assert not (scratch / "run" / "best").exists()
+
+
+def test_the_target_stops_the_run(scratch):
+    model = script_model(scratch, [reply("good.c")] * 3)
+    result = kforge("run", PROBLEM, "--model", model, "--out",
+                    scratch / "run", "--target", "0.0001", "--json")
+    assert result.status == 0 and asked(scratch) == ["1"], result
+
+
+def test_a_given_program_is_where_the_run_begins(scratch):
+    model = script_model(scratch, [reply("wrong.c")])
+    result = run(scratch, model, "-n", "1", "--start", DATA / "good.c")
+    assert states(result) == ["correct", "mismatch"], result
+    prompt = kforge("show", scratch / "run", "1").out
+    assert "v > 0 ? v : 0" in prompt
+
+
+def test_the_budget_is_never_exceeded(scratch):
+    model = script_model(scratch, [reply("wrong.c")] * 5)
+    result = run(scratch, model, "--budget-tokens", "100")
+    assert asked(scratch) == [] and "budget" in result.err, result
+
+
+def test_a_dry_run_asks_nothing(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    result = kforge("run", PROBLEM, "--model", model, "--dry-run", "-n", "4",
+                    cwd=scratch)
+    assert result.status == 0 and "at most 4 calls" in result.out, result
+    assert asked(scratch) == []
+    assert not (scratch / "kforge-runs").exists()
+
+
+def test_a_recording_answers_again(scratch):
+    model = script_model(scratch, [reply("broken.c"), reply("good.c")])
+    tape = scratch / "tape.jsonl"
+    first = run(scratch, model, "-n", "2", "--record", tape)
+    again = kforge("run", PROBLEM, "--model", f"replay:{tape}", "--out",
+                   scratch / "again", *FAST, "--json", "-n", "2")
+    assert states(first) == states(again) == ["compilation_failure",
+                                              "correct"], (first, again)
+
+
+def test_a_model_by_hand_reads_and_writes_files(scratch):
+    desk = scratch / "desk"
+    process = start("run", PROBLEM, "--model", f"manual:{desk}", "--out",
+                    scratch / "run", *FAST, "--json", "-n", "1")
+    prompt = desk / "scale_shift.1.prompt.md"
+    wait_for(prompt.exists, "the prompt")
+    assert "kf_forward" in prompt.read_text()
+    (desk / "reply.tmp").write_text(reply("good.c"))
+    os.rename(desk / "reply.tmp", desk / "scale_shift.1.reply.md")
+    result = finish(process)
+    assert result.status == 0 and states(result) == ["correct"], result
+
+
+def test_resume_after_a_kill_asks_no_reply_again(scratch):
+    slow = script_model(scratch, [reply("broken.c"), reply("good.c")])
+    process = start("run", PROBLEM, "--model", slow, "--out",
+                    scratch / "run", *FAST, "-n", "2")
+    wait_for(lambda: asked(scratch) == ["1", "2"], "the second question")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+    result = kforge("resume", scratch / "run", "--json")
+    assert result.status == 0, result
+    assert states(result) == ["compilation_failure", "correct"], result
+    assert asked(scratch).count("1") == 1
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scratch):
+    model = script_model(scratch, [reply("broken.c")])
+    hanging = model + "; case $KFORGE_ATTEMPT in 2) sleep 60;; esac"
+    process = start("run", PROBLEM, "--model", hanging, "--out",
+                    scratch / "run", *FAST)
+    wait_for(lambda: asked(scratch) == ["1", "2"], "the second question")
+    process.send_signal(signal.SIGINT)
+    result = finish(process, timeout=10)
+    assert result.status == EXIT["canceled"], result
+    assert f"kforge resume {scratch}/run" in result.err, result
+    shown = kforge("show", scratch / "run", "--json")
+    assert states(shown)[0] == "compilation_failure", shown
+
+
+def test_two_at_once_on_one_run_is_refused(scratch):
+    model = script_model(scratch, [])
+    process = start("run", PROBLEM, "--model", model + "; sleep 60",
+                    "--out", scratch / "run", *FAST)
+    wait_for(lambda: asked(scratch) == ["1"], "the first question")
+    second = kforge("resume", scratch / "run")
+    process.send_signal(signal.SIGINT)
+    finish(process, timeout=10)
+    assert second.status == EXIT["unavailable"], second
+    assert str(process.pid) in second.err, second
+
+
+def test_mistakes_are_sentences(scratch):
+    rows = (
+        (("run", PROBLEM), "input", "--model"),
+        (("run", PROBLEM, "--model", "oracle:x", "--out", scratch / "a"),
+         "input", "oracle"),
+        (("run", scratch / "none.py", "--model", "exec:true"), "input",
+         "none.py"),
+        (("run", scratch, "--model", "exec:true"), "input", "no problem in"),
+        (("run", PROBLEM, "--model", "exec:false", "--out", scratch / "b"),
+         "unavailable", "false"),
+        (("resume", scratch / "nowhere"), "input", "nowhere"),
+        (("show", scratch / "nowhere"), "input", "nowhere"),
+        (("rum", PROBLEM), "input", "did you mean run?"),
+    )
+    for arguments, status, words in rows:
+        result = kforge(*arguments, cwd=scratch)
+        assert result.status == EXIT[status], (arguments, result)
+        assert words in result.err, (arguments, result)
+
+
+def test_an_existing_run_is_not_written_over(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    assert run(scratch, model, "-n", "1").status == 0
+    again = run(scratch, model, "-n", "1")
+    assert again.status == EXIT["input"] and "resume" in again.err, again
+
+
+def test_resume_takes_the_latest_run_here(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    first = kforge("run", PROBLEM, "--model", model, *FAST, "-n", "1",
+                   cwd=scratch)
+    assert first.status == 0, first
+    again = kforge("resume", "--json", cwd=scratch)
+    assert again.status == 0 and states(again) == ["correct"], again
+    assert asked(scratch) == ["1"]
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
