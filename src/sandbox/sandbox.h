@@ -15,7 +15,18 @@
  *            the kernel has it, setrlimit; must be asked for (KF_E_UNAVAIL
  *            otherwise, with a sentence that names --sandbox=weak)
  *
+ * The environment variable KFORGE_SANDBOX_TIER=strong|medium|weak caps the tier
+ * that is tried (read in kf_sandbox_start and kf_sandbox_probe, nowhere else);
+ * it never lowers tier_min. KFORGE_BWRAP names bwrap; else it is looked for
+ * beside the executable and on PATH.
+ *
  * Processes: called by the supervisor only.
+ * Threads:   a program dies with the thread that started it, so that thread
+ *            must live as long as the box.
+ * Limits:    processor time (and memory, in tiers without cgroup) and the wall
+ *            limit are watched inside kf_sandbox_wait and kf_sandbox_ended, so
+ *            one of them must be called at least every few 10 ms. Without a
+ *            cgroup such a look may cost 2 ms.
  * Errors:    trouble of ours (bwrap missing, cgroup gone) is a kf_code; what
  *            became of the program is in struct kf_outcome, with KF_OK.
  */
@@ -38,7 +49,14 @@ enum kf_sandbox_profile {
 	KF_SANDBOX_REFERENCE,	/* Python with torch: may fork */
 };
 
-/* One path made visible inside. */
+/* One path made visible inside. What a program leaves in a writable folder is
+ * hostile: open it with O_NOFOLLOW and relative to a descriptor of the folder,
+ * and expect links, fifos and files that change while they are read.
+ *
+ * The weak tier cannot show a path under another name. It rewrites targets to
+ * sources instead, in argv, env and cwd, where an element (or what follows its
+ * first '=') is a target or lies below one; so give "-I", "/contract" as two
+ * elements. Paths inside files are the caller's. */
 struct kf_bind {
 	const char *source;	/* on this machine; skipped if optional and absent */
 	const char *target;	/* inside; NULL means the same path */
@@ -46,23 +64,48 @@ struct kf_bind {
 	bool optional;
 };
 
+/* A growing list of binds; owns its strings. {0} is an empty one. */
+struct kf_binds {
+	struct kf_bind *bind;	/* owned */
+	size_t count;
+};
+/* A second bind to the same target replaces the first. */
+void kf_binds_add(struct kf_binds *binds, const char *source,
+		  const char *target, bool writable, bool optional);
+/* What a C toolchain reads: /usr's programs, libraries and headers, and from
+ * /etc only alternatives and the loader's cache. Read-only. */
+void kf_binds_toolchain(struct kf_binds *binds);
+/* What a dynamically linked program or a candidate needs to run: the loader,
+ * libc and its parts, libgomp, libgcc_s, libatomic; single files. */
+enum kf_code kf_binds_runtime(struct kf_binds *binds, struct kf_err *err);
+/* A trusted program (path as on this machine, shown under the same path), its
+ * loader and every library that it names. Runs its loader, not the program;
+ * takes a few ms, so keep the list. */
+enum kf_code kf_binds_program(struct kf_binds *binds, const char *path,
+			      struct kf_err *err);
+void kf_binds_release(struct kf_binds *binds);
+
 struct kf_limits {		/* every member must be set: 0 is refused */
 	uint64_t memory_bytes;
 	uint64_t cpu_ns;	/* processor time, all threads together */
 	uint64_t wall_ns;
 	uint64_t file_bytes;	/* largest file it may write; /tmp's size too */
 	unsigned processes;	/* processes and threads together */
-	unsigned descriptors;
+	unsigned descriptors;	/* at least KF_SANDBOX_FD_MIN */
 };
+#define KF_SANDBOX_FD_MIN 32	/* bwrap itself needs some */
+#define KF_SANDBOX_FD_PASS_MAX 16
 
-/* A descriptor handed to the program: it finds source as number target. */
+/* A descriptor handed to the program: it finds source as number target, which
+ * is 3 or more. Every other one is closed; 0 is /dev/null, 1 and 2 are pipes. */
 struct kf_fd_pass { int source, target; };
 
 struct kf_sandbox_spec {
 	enum kf_sandbox_profile profile;
 	enum kf_sandbox_tier tier_min;	/* KF_TIER_MEDIUM unless weak was asked for */
 	const char *const *argv;	/* NULL-terminated, paths as seen inside */
-	const char *const *env;		/* "NAME=value", NULL-terminated; NULL: empty */
+	/* "NAME=value", NULL-terminated; NULL: empty. bwrap adds PWD. */
+	const char *const *env;
 	const struct kf_bind *bind;
 	size_t bind_count;
 	const char *cwd;		/* inside; NULL: "/" */
@@ -76,12 +119,15 @@ struct kf_sandbox_spec {
 enum kf_end {
 	KF_END_NONE,
 	KF_END_EXITED,		/* exit_code */
-	KF_END_SIGNAL,		/* signal; crashed by itself */
+	/* signal; crashed by itself. bwrap says 128+n for both, so in the
+	 * tiers with namespaces a program that returns 129..192 looks so too. */
+	KF_END_SIGNAL,
 	KF_END_WALL,		/* our deadline */
 	KF_END_CPU,		/* processor time used up */
 	KF_END_MEMORY,		/* killed for memory */
-	KF_END_VIOLATION,	/* a system call that the profile forbids */
-	KF_END_CANCELED,
+	KF_END_VIOLATION,	/* a system call that the profile forbids, or
+				   more processes than allowed (no cgroup) */
+	KF_END_CANCELED,	/* *cancel, kf_sandbox_kill */
 };
 const char *kf_end_name(enum kf_end end);
 
@@ -93,6 +139,7 @@ struct kf_outcome {
 	uint64_t memory_bytes_peak;	/* 0 if unknown */
 	struct kf_buf out, errout;	/* owned; cut at output_max */
 	bool truncated;			/* more was printed than kept */
+	char detail[160];		/* the end in words; "" if it exited with 0 */
 };
 void kf_outcome_release(struct kf_outcome *outcome);
 
@@ -105,10 +152,12 @@ KF_MUST_CHECK enum kf_code kf_sandbox_start(const struct kf_sandbox_spec *spec,
 /* Non-blocking: has it ended by itself? Also drains its output. */
 bool kf_sandbox_ended(struct kf_sandbox *box);
 /* Waits for its end or its wall limit, kills what is left of the tree, fills
- * *outcome. The box stays valid until freed. */
+ * *outcome. The box stays valid until freed. A sandbox that could not be set
+ * up is known only here: KF_E_UNAVAIL with bwrap's words. */
 enum kf_code kf_sandbox_wait(struct kf_sandbox *box, struct kf_outcome *outcome,
 			     struct kf_err *err);
-/* Kills the whole tree now and says how it ended. */
+/* Kills the whole tree now and says how it ended: KF_END_CANCELED if it still
+ * ran. */
 enum kf_code kf_sandbox_kill(struct kf_sandbox *box, struct kf_outcome *outcome,
 			     struct kf_err *err);
 void kf_sandbox_free(struct kf_sandbox *box);	/* kills it if it still runs */
@@ -122,9 +171,15 @@ KF_MUST_CHECK enum kf_code kf_sandbox_run(const struct kf_sandbox_spec *spec,
  * (a sentence; "" if strong). */
 enum kf_sandbox_tier kf_sandbox_probe(struct kf_buf *why);
 
-/* The strict filter of the host runner (KF_SANDBOX_HOST) as a compiled BPF
- * program in a memfd, for the runner to install; -1 and *err on failure. The
- * caller closes it. */
+/* A filter as a compiled BPF program (an array of struct sock_filter) in a
+ * memfd; -1 and *err on failure. The caller closes it.
+ * KF_SANDBOX_HOST: the strict filter, an allow-list, which the host runner
+ * installs itself (PR_SET_NO_NEW_PRIVS, then seccomp with TSYNC) once it has
+ * its SIGSYS handler, its memory and its libraries, and before it loads a
+ * candidate. A forbidden call raises SIGSYS; si_syscall is its number.
+ * Others: the filter that the sandbox installs by itself. */
 int kf_sandbox_filter_fd(enum kf_sandbox_profile profile, struct kf_err *err);
+/* The name of a system call of this machine, "system call N" if unknown. */
+void kf_sandbox_syscall_name(int number, char out[48]);
 
 #endif
