@@ -47,7 +47,8 @@ struct kf_build_request {
 	size_t source_count;
 	const char *const *command;	/* the platform's compile command, with
 					   {source}, {output}, {include} already
-					   replaced; NULL-terminated */
+					   replaced; NULL-terminated, may be
+					   empty for a driver that needs none */
 	const char *output_path;	/* written only on KF_BUILD_DONE */
 	uint64_t timeout_ns;		/* 0 is refused */
 };
@@ -82,8 +83,10 @@ struct kf_driver {
 	enum kf_code (*build)(const struct kf_build_request *req,
 			      struct kf_build *out, struct kf_err *err);
 
-	enum kf_code (*open)(const char *device_id, struct kf_device **out,
-			     struct kf_err *err);
+	/* memory_max is the most, in bytes, that kf_temp and kf_keep may hold
+	 * together; beyond it they return NULL. */
+	enum kf_code (*open)(const char *device_id, uint64_t memory_max,
+			     struct kf_device **out, struct kf_err *err);
 	/* Load the artefact. *refused (at least 256 bytes) gets a sentence, with
 	 * KF_OK, when the artefact itself is unusable (no kf_forward, ...). */
 	enum kf_code (*load)(struct kf_device *dev, const char *artefact_path,
@@ -95,6 +98,14 @@ struct kf_driver {
 	enum kf_code (*forward)(struct kf_device *dev, struct kf_call *call,
 				int *rc, struct kf_err *err);
 	void (*close)(struct kf_device *dev);	/* NULL is allowed */
+
+	/* Optional: what must be done between two calls and is not part of
+	 * either's time, such as filling scratch memory with a pattern. NULL
+	 * where there is nothing to do. */
+	void (*tidy)(struct kf_device *dev);
+	/* Optional, async-signal-safe: what of the driver's own lies at this
+	 * address, in words that follow "wrote to"; NULL if nothing. */
+	const char *(*owns)(const struct kf_device *dev, const void *address);
 };
 
 /* Every driver of this build; the last entry is NULL. */
@@ -111,8 +122,8 @@ KF_MUST_CHECK enum kf_code kf_driver_build(const struct kf_driver *driver,
 		const struct kf_build_request *req, struct kf_build *out,
 		struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_open(const struct kf_driver *driver,
-		const char *device_id, struct kf_device **out,
-		struct kf_err *err);
+		const char *device_id, uint64_t memory_max,
+		struct kf_device **out, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_load(const struct kf_driver *driver,
 		struct kf_device *dev, const char *artefact_path,
 		char refused[256], struct kf_err *err);
@@ -122,6 +133,9 @@ KF_MUST_CHECK enum kf_code kf_driver_prepare(const struct kf_driver *driver,
 KF_MUST_CHECK enum kf_code kf_driver_forward(const struct kf_driver *driver,
 		struct kf_device *dev, struct kf_call *call, int *rc,
 		struct kf_err *err);
+void kf_driver_tidy(const struct kf_driver *driver, struct kf_device *dev);
+const char *kf_driver_owns(const struct kf_driver *driver,
+		const struct kf_device *dev, const void *address);
 void kf_driver_close(const struct kf_driver *driver, struct kf_device *dev);
 
 #endif

@@ -1,0 +1,18 @@
+#include "platform/host/host.h"
+
+#include "platform/drivers.h"
+
+const struct kf_driver kf_driver_host = {
+	.abi = KF_DRIVER_ABI,
+	.name = "host",
+	.in_process = true,
+	.find = kf_host_find,
+	.build = kf_host_build,
+	.open = kf_host_open,
+	.load = kf_host_load,
+	.prepare = kf_host_prepare,
+	.forward = kf_host_forward,
+	.close = kf_host_close,
+	.tidy = kf_host_tidy,
+	.owns = kf_host_owns,
+};

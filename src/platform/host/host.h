@@ -1,0 +1,72 @@
+/*
+ * host.h - the driver for the machine's own processor: shared objects made by
+ * a C compiler, loaded into the runner, called as functions.
+ *
+ *	find.c      what the machine is (the hardware card)
+ *	measure.c   what it was measured to do
+ *	compile.c   source to shared object
+ *	memory.c    kf_temp and kf_keep
+ *	device.c    load and call
+ *	host.c      the table
+ */
+#ifndef KF_PLATFORM_HOST_H
+#define KF_PLATFORM_HOST_H
+
+#include <kforge/driver.h>
+
+#include "base/base.h"
+
+enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
+			  size_t *count, struct kf_err *err);
+enum kf_code kf_host_build(const struct kf_build_request *req,
+			   struct kf_build *out, struct kf_err *err);
+enum kf_code kf_host_open(const char *device_id, uint64_t memory_max,
+			  struct kf_device **out, struct kf_err *err);
+enum kf_code kf_host_load(struct kf_device *dev, const char *artefact_path,
+			  char refused[256], struct kf_err *err);
+enum kf_code kf_host_prepare(struct kf_device *dev, struct kf_call *call,
+			     int *rc, struct kf_err *err);
+enum kf_code kf_host_forward(struct kf_device *dev, struct kf_call *call,
+			     int *rc, struct kf_err *err);
+void kf_host_tidy(struct kf_device *dev);
+const char *kf_host_owns(const struct kf_device *dev, const void *address);
+void kf_host_close(struct kf_device *dev);
+
+/* Ceilings of this machine with the processors we may use; 0: not measured. */
+struct kf_host_measured {
+	double copy_bytes_per_s;	/* read and written bytes together */
+	double read_bytes_per_s;
+	double flops_all, flops_one;	/* float32 multiply-adds count as two */
+};
+/* Takes well under a second. cache_bytes: of the last level. */
+void kf_host_measure(unsigned threads, uint64_t cache_bytes,
+		     uint64_t memory_bytes, struct kf_host_measured *out);
+
+/* --- memory.c: what kf_temp and kf_keep hand out -------------------------- */
+#define KF_HOST_SLOTS 16
+
+struct kf_host_block { unsigned char *data; size_t bytes; };
+
+struct kf_host_memory {
+	uint64_t max_bytes, held_bytes;
+	/* Scratch: one block that grew to what the last call wanted, and the
+	 * blocks of this call that did not fit into it. */
+	struct kf_host_block scratch, *extra;
+	size_t scratch_used, wanted_bytes, extra_count;
+	struct kf_host_block kept[KF_HOST_SLOTS];
+	bool preparing;
+};
+void *kf_host_memory_temp(struct kf_host_memory *m, size_t bytes);
+void *kf_host_memory_keep(struct kf_host_memory *m, int slot, size_t bytes);
+/* A new kf_prepare: drops what was kept. */
+void kf_host_memory_prepare(struct kf_host_memory *m);
+/* It is over: what is kept becomes read-only. */
+void kf_host_memory_seal(struct kf_host_memory *m);
+/* The scratch of the last call is gone: filled with a pattern, in one block. */
+void kf_host_memory_tidy(struct kf_host_memory *m);
+/* Does this address lie in kept memory? Async-signal-safe. */
+bool kf_host_memory_kept_at(const struct kf_host_memory *m,
+			    const void *address);
+void kf_host_memory_release(struct kf_host_memory *m);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * A crash of the program, written down where the supervisor finds it. The
+ * record is a courtesy to whoever repairs the program: the verdict rests on
+ * how the process ended.
+ */
+#include "runner/runner.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define STACK_BYTES	(64u << 10)
+
+/* A handler has no argument of ours: the one place where that needs a static.
+ * Written once, before the program is loaded. */
+static const struct kf_fault_context *context;
+
+static void copy_text(char *out, size_t size, const char *text)
+{
+	size_t i = 0;
+
+	for (; text[i] && i + 1 < size; i++)
+		out[i] = text[i];
+	out[i] = '\0';
+}
+
+static bool was_write(const void *ucontext)
+{
+#if defined(__x86_64__)
+	const ucontext_t *u = ucontext;
+
+	return u->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+	/* Reads of what may be read do not fault: it was a write. */
+	(void)ucontext;
+	return true;
+#endif
+}
+
+static void locate(struct kf_host_fault *fault, const void *address)
+{
+	uintptr_t at = (uintptr_t)address;
+	uintptr_t start = (uintptr_t)context->inputs;
+	const char *owned;
+
+	if (at >= start && at - start < context->in_bytes) {
+		fault->region = KF_HOST_INPUTS;
+		fault->offset = at - start;
+		return;
+	}
+	owned = kf_driver_owns(context->driver, context->device, address);
+	if (!owned)
+		return;
+	fault->region = KF_HOST_OWNED;
+	copy_text(fault->text, sizeof(fault->text), owned);
+}
+
+static void on_fault(int signal, siginfo_t *info, void *ucontext)
+{
+	struct kf_host_fault *fault = &context->reply->fault;
+
+	if (!fault->signal) {
+		fault->code = info->si_code;
+		if (signal == SIGSYS) {
+			fault->call = (uint32_t)info->si_syscall;
+		} else if (signal != SIGABRT) {
+			fault->address = (uintptr_t)info->si_addr;
+			if (signal == SIGSEGV && was_write(ucontext))
+				locate(fault, info->si_addr);
+		}
+		fault->signal = (uint32_t)signal;
+	}
+	syscall(SYS_exit_group, 128 + signal);
+}
+
+enum kf_code kf_runner_catch_faults(const struct kf_fault_context *c,
+				    struct kf_err *err)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS,
+				       SIGABRT };
+	stack_t stack = { .ss_size = STACK_BYTES };
+	struct sigaction action = { 0 };
+
+	stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
+		return kf_fail_errno(err, "cannot make a signal stack");
+	context = c;
+	action.sa_sigaction = on_fault;
+	action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	sigfillset(&action.sa_mask);
+	for (size_t i = 0; i < KF_COUNT(signals); i++)
+		if (sigaction(signals[i], &action, NULL))
+			return kf_fail_errno(err, "cannot catch signal %d",
+					     signals[i]);
+	return KF_OK;
+}

@@ -1,0 +1,62 @@
+/* kforge-runner: see runner.h. Started by kforge, not by people. */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+	const char *name;
+	enum kf_code (*run)(int argc, const char *const *argv,
+			    struct kf_err *err);
+} modes[] = {
+	{ "build", kf_runner_build },
+	{ "host", kf_runner_host },
+};
+
+void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
+		    struct kf_err *err)
+{
+	struct stat st;
+	void *data;
+
+	*bytes = 0;
+	if (fstat(fd, &st) || st.st_size <= 0) {
+		kf_fail_errno(err, "descriptor %d holds no shared memory", fd);
+		return NULL;
+	}
+	data = mmap(NULL, (size_t)st.st_size,
+		    writable ? PROT_READ | PROT_WRITE : PROT_READ,
+		    MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (data == MAP_FAILED) {
+		kf_fail_errno(err, "cannot map descriptor %d", fd);
+		return NULL;
+	}
+	*bytes = (uint64_t)st.st_size;
+	return data;
+}
+
+int main(int argc, char **argv)
+{
+	struct kf_err err = { 0 };
+
+	for (size_t i = 0; argc > 1 && i < KF_COUNT(modes); i++) {
+		enum kf_code code;
+
+		if (strcmp(argv[1], modes[i].name) != 0)
+			continue;
+		code = modes[i].run(argc - 2, (const char *const *)argv + 2,
+				    &err);
+		if (code)
+			fprintf(stderr, "kforge-runner %s: %s\n", argv[1],
+				err.text);
+		fflush(NULL);
+		/* Not exit: a program that was loaded may have left handlers
+		 * and destructors behind. */
+		_exit((int)code);
+	}
+	fprintf(stderr, "kforge-runner is started by kforge, with build or "
+		"host\n");
+	return KF_E_INPUT;
+}

@@ -1,0 +1,131 @@
+/*
+ * protocol.h - what the supervisor and kforge-runner say to each other.
+ *
+ * Build: what is asked stands in the arguments (so that the sandbox's tiers can
+ * translate the paths in it), the result goes into a memfd. Nothing is said
+ * over stdout.
+ *
+ * Host: two pages of control and two arenas of tensors, all shared memory.
+ *
+ *	request	the supervisor writes, the runner may only read: the sequence
+ *		number `go`, the command, and the table of tensors
+ *	reply	the runner writes, and so can the candidate's code: `done`, what
+ *		was returned, and a record of a crash
+ *	inputs	inputs and weights; read-only in the runner, whose descriptor
+ *		was opened for reading, so that no mprotect can change it
+ *	outputs	outputs, with a guard before and after each
+ *
+ * The supervisor raises go by one, the runner answers by setting done to the
+ * same number. Both wait on those words with futexes. Whatever the supervisor
+ * reads from the reply it reads once, and believes nothing that matters: a
+ * candidate that writes there can spoil its own verdict and no more.
+ *
+ * A timed command is announced with ARM, after which the runner spins for a
+ * moment: then the way from the supervisor's clock to the program's first
+ * instruction is a fraction of a microsecond, not the waking of a process.
+ */
+#ifndef KF_RUNNER_PROTOCOL_H
+#define KF_RUNNER_PROTOCOL_H
+
+#include <kforge/driver.h>
+#include <stdatomic.h>
+
+/* Descriptors as the runner finds them. */
+enum {
+	KF_RUNNER_FD_REPLY = 3,		/* build: the result */
+	KF_RUNNER_FD_REQUEST = 4,	/* host only, from here */
+	KF_RUNNER_FD_INPUTS = 5,
+	KF_RUNNER_FD_OUTPUTS = 6,
+	KF_RUNNER_FD_HELLO = 7,		/* one byte with our credentials */
+	KF_RUNNER_FD_FILTER = 8,	/* a compiled seccomp program */
+};
+
+#define KF_RUNNER_ALIGNMENT	256u	/* of every tensor, bytes */
+#define KF_RUNNER_GUARD		4096u	/* least bytes around each output */
+
+/* --- build ------------------------------------------------------------------
+ *
+ *	kforge-runner build DRIVER DEADLINE_MS OUTPUT COUNT SOURCE... COMMAND...
+ *
+ * COUNT is the number of sources; the rest is the compile command.
+ */
+
+#define KF_BUILD_MAGIC	UINT32_C(0x6b66626c)
+
+/* The result's memfd. The supervisor puts the nonce there before it starts the
+ * runner; the runner writes the whole, followed by the log, as its last act. */
+struct kf_build_answer {
+	uint32_t magic;			/* set by the runner */
+	uint32_t code;			/* enum kf_code */
+	uint32_t end;			/* enum kf_build_end */
+	uint32_t log_bytes;
+	uint64_t nonce;			/* set by the supervisor, repeated */
+	uint64_t took_ns;
+	char text[512];			/* the error's sentence */
+};
+
+/* --- host ----------------------------------------------------------------- */
+
+#define KF_HOST_MAGIC	UINT32_C(0x6b66686f)
+
+enum kf_host_command {
+	KF_HOST_NONE,
+	KF_HOST_ARM,		/* spin: a timed command follows at once */
+	KF_HOST_PING,		/* nothing; measures the handshake */
+	KF_HOST_LOAD,
+	KF_HOST_PREPARE,
+	KF_HOST_FORWARD,
+	KF_HOST_TIDY,		/* between calls: the driver's tidy */
+	KF_HOST_COMMANDS
+};
+
+struct kf_host_tensor {
+	uint64_t offset;	/* in its arena; not used if the dtype is NONE */
+	uint64_t name;		/* in the names; weights only */
+	int32_t dtype, rank;
+	int64_t shape[8];
+};
+
+/* Followed by the tensors (inputs, weights, outputs), the scalars, and the
+ * names. */
+struct kf_host_request {
+	uint32_t magic;
+	atomic_uint go;			/* raised for each command */
+	uint32_t command;
+	uint32_t spins;			/* 0: never spin, there is one processor */
+	uint64_t total_bytes;		/* of this and what follows */
+	uint64_t in_bytes, out_bytes;	/* of the arenas */
+	uint64_t memory_max;		/* for kf_temp and kf_keep */
+	uint32_t in_count, weight_count, out_count, scalar_count;
+	uint64_t names_bytes;
+	char driver[32], device[32];
+};
+
+/* What kind of memory a write that the processor refused went to. */
+enum kf_host_region {
+	KF_HOST_ELSEWHERE,
+	KF_HOST_INPUTS,		/* offset counts from the arena's start */
+	KF_HOST_OWNED,		/* the driver's own: text says what */
+};
+
+struct kf_host_fault {
+	uint32_t signal;	/* 0: none */
+	int32_t code;		/* si_code */
+	uint64_t address;
+	uint32_t call;		/* number of the forbidden system call */
+	uint32_t region;	/* enum kf_host_region */
+	uint64_t offset;
+	char text[96];
+};
+
+struct kf_host_reply {
+	uint32_t magic;		/* set when the runner is ready */
+	atomic_uint done;	/* the go that was answered last */
+	uint32_t code;		/* enum kf_code */
+	int32_t rc;		/* what the program returned */
+	uint64_t own_ns;	/* the runner's clock around the program */
+	char text[512];		/* the refusal or the error's sentence */
+	struct kf_host_fault fault;
+};
+
+#endif
