@@ -1,0 +1,182 @@
+#include "sandbox/sandbox.h"
+
+#include <link.h>
+#include <unistd.h>
+
+#include "sandbox/elf.h"
+
+#define LIST_BYTES (64u << 10)
+#define LIST_NS (10 * KF_NS_PER_S)
+
+/* A compiler and its helpers, and no more of the system than they read:
+ *   /usr/bin, /usr/lib, /usr/libexec  compiler, assembler, linker, libraries
+ *   /usr/include, /usr/local/include  headers
+ *   /bin, /lib, /lib64, ...           the same under old names; on a system
+ *                                     without merged /usr they are folders
+ *   /etc/alternatives                 where Debian's cc and c++ point to
+ *   /etc/ld.so.cache                  where libraries outside the default
+ *                                     folders are
+ * Nothing else of /etc, and no /home, /root, /var, /opt: what a compiler can
+ * read, a source can bring into its messages. */
+static const char *const toolchain[] = {
+	"/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+	"/usr/include", "/usr/local/include", "/bin", "/lib", "/lib32",
+	"/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+};
+
+/* What a C program built for speed is linked with. libdl, libpthread and librt
+ * are empty since glibc 2.34 but still named by older binaries; libmvec holds
+ * the vector versions of exp, sin and the like. */
+static const char *const runtime[] = {
+	"libc.so.6", "libm.so.6", "libmvec.so.1", "libdl.so.2",
+	"libpthread.so.0", "librt.so.1", "libgomp.so.1", "libgcc_s.so.1",
+	"libatomic.so.1", "libomp.so.5", "libomp.so",
+};
+
+void kf_binds_add(struct kf_binds *binds, const char *source,
+		  const char *target, bool writable, bool optional)
+{
+	struct kf_bind *slot = NULL;
+
+	if (!target)
+		target = source;
+	for (size_t i = 0; i < binds->count; i++)
+		if (strcmp(binds->bind[i].target, target) == 0)
+			slot = &binds->bind[i];
+	if (slot) {
+		free((char *)(uintptr_t)slot->source);
+		free((char *)(uintptr_t)slot->target);
+	} else {
+		binds->bind = kf_realloc(binds->bind, (binds->count + 1) *
+					 sizeof(binds->bind[0]));
+		slot = &binds->bind[binds->count++];
+	}
+	*slot = (struct kf_bind) {
+		.source = kf_strdup(source),
+		.target = kf_strdup(target),
+		.writable = writable,
+		.optional = optional,
+	};
+}
+
+void kf_binds_release(struct kf_binds *binds)
+{
+	for (size_t i = 0; i < binds->count; i++) {
+		free((char *)(uintptr_t)binds->bind[i].source);
+		free((char *)(uintptr_t)binds->bind[i].target);
+	}
+	free(binds->bind);
+	*binds = (struct kf_binds) { 0 };
+}
+
+void kf_binds_toolchain(struct kf_binds *binds)
+{
+	for (size_t i = 0; i < KF_COUNT(toolchain); i++)
+		kf_binds_add(binds, toolchain[i], NULL, false, true);
+}
+
+static void add_file(struct kf_binds *binds, const char *path)
+{
+	kf_binds_add(binds, path, NULL, false, false);
+}
+
+/* The folder from which this process has its libc, with the slash. */
+static int note_libc(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	char **folder = arg;
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	if (!slash || strncmp(slash + 1, "libc.so", 7) != 0)
+		return 0;
+	*folder = kf_strndup(info->dlpi_name,
+			     (size_t)(slash + 1 - info->dlpi_name));
+	return 1;
+}
+
+static void add_library(struct kf_binds *binds, const char *first,
+			const char *name)
+{
+	/* The loader's own search without its cache. */
+	const char *const folders[] = {
+		first, "/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/",
+		"/lib/aarch64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/",
+		"/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/",
+	};
+
+	for (size_t i = 0; i < KF_COUNT(folders); i++) {
+		char *path = kf_format("%s%s", folders[i], name);
+		bool there = access(path, R_OK) == 0;
+
+		if (there)
+			add_file(binds, path);
+		free(path);
+		if (there)
+			return;
+	}
+}
+
+enum kf_code kf_binds_runtime(struct kf_binds *binds, struct kf_err *err)
+{
+	char *loader = kf_elf_loader("/proc/self/exe");
+	char *folder = NULL;
+
+	if (!loader)
+		return kf_fail(err, KF_E_UNAVAIL, "cannot find the loader of "
+			       "this system's programs");
+	dl_iterate_phdr(note_libc, &folder);
+	add_file(binds, loader);
+	for (size_t i = 0; i < KF_COUNT(runtime); i++)
+		add_library(binds, folder ? folder : "/lib/", runtime[i]);
+	free(folder);
+	free(loader);
+	return KF_OK;
+}
+
+/* Lines of the loader's list: "\tlibm.so.6 => /lib/.../libm.so.6 (0x7f..)" */
+static enum kf_code add_listed(struct kf_binds *binds, const char *path,
+			       const char *line, struct kf_err *err)
+{
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+		const char *arrow = memmem(line, len, "=> ", 3);
+		char *file;
+
+		if (!arrow)
+			continue;
+		arrow += 3;
+		if (*arrow != '/')
+			return kf_fail(err, KF_E_UNAVAIL, "%s needs a library "
+				       "that is not installed (%.*s)", path,
+				       (int)strspn(line, "\t ") + 64, line);
+		file = kf_strndup(arrow, strcspn(arrow, " \n"));
+		add_file(binds, file);
+		free(file);
+	}
+	return KF_OK;
+}
+
+enum kf_code kf_binds_program(struct kf_binds *binds, const char *path,
+			      struct kf_err *err)
+{
+	char *loader = kf_elf_loader(path);
+	const char *argv[] = { loader, "--list", path, NULL };
+	struct kf_proc_spec spec = { .argv = argv, .timeout_ns = LIST_NS };
+	struct kf_buf list = { .max = LIST_BYTES };
+	struct kf_proc_end end;
+	enum kf_code code;
+
+	add_file(binds, path);
+	if (!loader)	/* static, or a script */
+		return KF_OK;
+	add_file(binds, loader);
+	code = kf_proc_run(&spec, &list, NULL, &end, err);
+	if (!code && (end.exit_code || end.signal || end.timed_out))
+		code = kf_fail(err, KF_E_UNAVAIL,
+			       "cannot list the libraries of %s", path);
+	if (!code)
+		code = add_listed(binds, path, kf_buf_str(&list), err);
+	kf_buf_release(&list);
+	free(loader);
+	return code;
+}

@@ -1,0 +1,160 @@
+#include "sandbox/bwrap.h"
+
+#include <unistd.h>
+
+/* What of /dev each profile sees. The compiler gets nothing that never ends:
+ * #include "/dev/urandom" is an old trick. None has /dev/shm, a terminal, or
+ * anything that can be written and kept. */
+static const char *const devices[][4] = {
+	[KF_SANDBOX_BUILDER] = { "/dev/null" },
+	[KF_SANDBOX_HOST] = { "/dev/null" },
+	[KF_SANDBOX_REFERENCE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
+};
+
+/* Python and torch look for processors and memory in /proc; compilers, libgomp
+ * and the loader work without. bwrap makes its dangerous parts read-only. */
+static const bool has_proc[] = {
+	[KF_SANDBOX_BUILDER] = false,
+	[KF_SANDBOX_HOST] = false,
+	[KF_SANDBOX_REFERENCE] = true,
+};
+
+const char *const *kf_profile_devices(enum kf_sandbox_profile profile)
+{
+	return devices[profile];
+}
+
+bool kf_profile_has_proc(enum kf_sandbox_profile profile)
+{
+	return has_proc[profile];
+}
+
+void kf_words_add(struct kf_words *words, const char *text)
+{
+	words->word = kf_realloc(words->word, (words->count + 2) *
+				 sizeof(words->word[0]));
+	words->word[words->count++] = kf_strdup(text);
+	words->word[words->count] = NULL;
+}
+
+void kf_words_release(struct kf_words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		free(words->word[i]);
+	free(words->word);
+	*words = (struct kf_words) { 0 };
+}
+
+static void add_all(struct kf_words *words, const char *const *texts)
+{
+	for (; *texts; texts++)
+		kf_words_add(words, *texts);
+}
+
+static void add_number(struct kf_words *words, const char *option,
+		       uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", (unsigned long)value);
+	kf_words_add(words, option);
+	kf_words_add(words, text);
+}
+
+static char *beside_executable(void)
+{
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *path, *slash;
+
+	if (len <= 0)
+		return NULL;
+	self[len] = '\0';
+	slash = strrchr(self, '/');
+	path = kf_format("%.*s/bwrap", (int)(slash - self), self);
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *kf_bwrap_find(void)
+{
+	const char *named = getenv("KFORGE_BWRAP");
+	char *path;
+
+	if (named && *named)
+		return access(named, X_OK) == 0 ? kf_strdup(named) : NULL;
+	path = beside_executable();
+	return path ? path : kf_proc_which("bwrap");
+}
+
+static void add_binds(struct kf_words *words,
+		      const struct kf_sandbox_spec *spec)
+{
+	static const char *const options[2][2] = {
+		{ "--ro-bind", "--ro-bind-try" },
+		{ "--bind", "--bind-try" },
+	};
+
+	for (size_t i = 0; i < spec->bind_count; i++) {
+		const struct kf_bind *b = &spec->bind[i];
+
+		kf_words_add(words, options[b->writable][b->optional]);
+		kf_words_add(words, b->source);
+		kf_words_add(words, b->target ? b->target : b->source);
+	}
+}
+
+static void add_environment(struct kf_words *words, const char *const *env)
+{
+	for (; env && *env; env++) {
+		const char *equals = strchr(*env, '=');
+		char *name = kf_strndup(*env, (size_t)(equals - *env));
+
+		kf_words_add(words, "--setenv");
+		kf_words_add(words, name);
+		kf_words_add(words, equals + 1);
+		free(name);
+	}
+}
+
+void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
+		      int status_fd, int filter_fd, struct kf_words *words)
+{
+	const char *const head[] = {
+		bwrap, "--unshare-all", "--unshare-user", "--die-with-parent",
+		"--new-session", "--clearenv", "--cap-drop", "ALL",
+		"--uid", "65534", "--gid", "65534", "--hostname", "kforge",
+		NULL
+	};
+	const char *const *device = kf_profile_devices(spec->profile);
+
+	add_all(words, head);
+	add_environment(words, spec->env);
+	add_number(words, "--size", spec->limits.file_bytes);
+	kf_words_add(words, "--tmpfs");
+	kf_words_add(words, "/tmp");
+	/* Not --dev: its /dev can be written and has half the machine's
+	 * memory to write to. */
+	kf_words_add(words, "--dir");
+	kf_words_add(words, "/dev");
+	for (; *device; device++) {
+		kf_words_add(words, "--dev-bind-try");
+		kf_words_add(words, *device);
+		kf_words_add(words, *device);
+	}
+	if (kf_profile_has_proc(spec->profile)) {
+		kf_words_add(words, "--proc");
+		kf_words_add(words, "/proc");
+	}
+	add_binds(words, spec);
+	kf_words_add(words, "--remount-ro");
+	kf_words_add(words, "/");
+	kf_words_add(words, "--chdir");
+	kf_words_add(words, spec->cwd ? spec->cwd : "/");
+	add_number(words, "--json-status-fd", (uint64_t)status_fd);
+	add_number(words, "--seccomp", (uint64_t)filter_fd);
+	kf_words_add(words, "--");
+	add_all(words, spec->argv);
+}

@@ -1,0 +1,26 @@
+/* bwrap.h - bubblewrap: where it is, and its command line. */
+#ifndef KF_SANDBOX_BWRAP_H
+#define KF_SANDBOX_BWRAP_H
+
+#include "sandbox/sandbox.h"
+
+/* A growing, NULL-terminated array of strings; owns them. */
+struct kf_words {
+	char **word;
+	size_t count;
+};
+void kf_words_add(struct kf_words *words, const char *text);
+void kf_words_release(struct kf_words *words);
+
+/* The device files that a profile sees; ends with NULL. */
+const char *const *kf_profile_devices(enum kf_sandbox_profile profile);
+/* Does it see /proc? */
+bool kf_profile_has_proc(enum kf_sandbox_profile profile);
+
+/* Its path, or NULL: $KFORGE_BWRAP, beside the executable, on PATH. */
+char *kf_bwrap_find(void);
+/* The whole command line. status_fd gets JSON; filter_fd holds the filter. */
+void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
+		      int status_fd, int filter_fd, struct kf_words *words);
+
+#endif

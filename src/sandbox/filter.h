@@ -1,0 +1,19 @@
+/*
+ * filter.h - which system calls a program may make.
+ *
+ * Two filters. The common one is a list of what is denied; bwrap (or, in the
+ * weak tier, the child itself) installs it for every profile. The strict one is
+ * a list of what is allowed; the host runner installs it on top before it
+ * loads a candidate. docs/sandbox.md says why each group is there.
+ */
+#ifndef KF_SANDBOX_FILTER_H
+#define KF_SANDBOX_FILTER_H
+
+#include "sandbox/sandbox.h"
+
+/* Compiled BPF in a memfd, or -1 and *err. weak also denies what namespaces
+ * make harmless: sockets of this machine and signals to its processes. */
+int kf_filter_common_fd(bool weak, struct kf_err *err);
+int kf_filter_strict_fd(struct kf_err *err);
+
+#endif

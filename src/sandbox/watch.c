@@ -1,0 +1,183 @@
+#include "sandbox/box.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_NS (10 * KF_NS_PER_MS)	/* with a control group: one read */
+#define SAMPLE_NS (25 * KF_NS_PER_MS)	/* without: a walk through /proc */
+#define DRAIN_ROUNDS 64			/* chunks of output taken at a time */
+#define SWEEP_NS (5 * KF_NS_PER_S)	/* for the dying to be dead */
+
+/* Reads what is there; closes *fd at the end of the stream. What does not fit
+ * is dropped, so that the program never waits for us. */
+static void drain(int *fd, struct kf_buf *into, bool *truncated)
+{
+	char chunk[65536];
+
+	for (unsigned i = 0; *fd >= 0 && i < DRAIN_ROUNDS; i++) {
+		ssize_t got = read(*fd, chunk, sizeof(chunk));
+
+		if (got > 0) {
+			if (!kf_buf_add(into, chunk, (size_t)got))
+				*truncated = true;
+			continue;
+		}
+		if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+			close(*fd);
+			*fd = -1;
+		}
+		return;
+	}
+}
+
+bool kf_box_status(const struct kf_sandbox *box, const char *key, int *value)
+{
+	const char *at = strstr(kf_buf_str(&box->status), key);
+
+	return at && sscanf(at + strlen(key), "%d", value) == 1;
+}
+
+/* A handle on the first process of the namespace as soon as it is known: when
+ * that one is gone, the kernel has killed all the others. */
+static void find_init(struct kf_sandbox *box)
+{
+	int pid;
+
+	if (box->init_fd < 0 && !box->ended &&
+	    kf_box_status(box, "\"child-pid\":", &pid) && pid > 0)
+		box->init_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void drain_all(struct kf_sandbox *box)
+{
+	bool ignored;
+
+	drain(&box->out_fd, &box->out, &box->truncated);
+	drain(&box->errout_fd, &box->errout, &box->truncated);
+	drain(&box->status_fd, &box->status, &ignored);
+	find_init(box);
+}
+
+void kf_box_stop(struct kf_sandbox *box, enum kf_end why,
+		 const char *detail, ...)
+{
+	va_list ap;
+
+	if (box->ended || box->end)
+		return;
+	box->end = why;
+	va_start(ap, detail);
+	vsnprintf(box->detail, sizeof(box->detail), detail, ap);
+	va_end(ap);
+	/* The keeper kills its tree itself; bwrap's dies with it. */
+	kill(box->pid, box->tier == KF_TIER_WEAK ? SIGTERM : SIGKILL);
+}
+
+static void look_at_cgroup(struct kf_sandbox *box)
+{
+	box->cpu_ns = kf_cgroup_cpu_ns(box->cgroup);
+}
+
+static void look_at_tree(struct kf_sandbox *box)
+{
+	const struct kf_limits *limits = &box->limits;
+
+	kf_usage_sample(&box->usage, box->pid);
+	box->cpu_ns = box->usage.cpu_ns;
+	if (box->usage.memory_bytes > limits->memory_bytes)
+		kf_box_stop(box, KF_END_MEMORY,
+			    "used more than %lu MiB of memory",
+			    (unsigned long)(limits->memory_bytes >> 20));
+	else if (box->usage.tasks > limits->processes + 2)
+		kf_box_stop(box, KF_END_VIOLATION,
+			    "had more than %u processes and threads",
+			    limits->processes);
+}
+
+static void enforce(struct kf_sandbox *box)
+{
+	uint64_t now_ns = kf_now_ns();
+
+	if (box->cancel && *box->cancel)
+		kf_box_stop(box, KF_END_CANCELED, "stopped by the user");
+	if (now_ns - box->start_ns > box->limits.wall_ns)
+		kf_box_stop(box, KF_END_WALL, "ran longer than %.3g s",
+			    (double)box->limits.wall_ns / 1e9);
+	if (now_ns - box->look_ns < (box->cgroup ? LOOK_NS : SAMPLE_NS))
+		return;
+	if (box->cgroup)
+		look_at_cgroup(box);
+	else
+		look_at_tree(box);
+	box->look_ns = kf_now_ns();
+	if (box->cpu_ns > box->limits.cpu_ns)
+		kf_box_stop(box, KF_END_CPU,
+			    "used more than %.3g s of processor time",
+			    (double)box->limits.cpu_ns / 1e9);
+}
+
+static void notice_end(struct kf_sandbox *box)
+{
+	pid_t got = wait4(box->pid, &box->wait_status, WNOHANG, &box->rusage);
+
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return;
+	box->ended = true;
+	box->took_ns = kf_now_ns() - box->start_ns;
+}
+
+void kf_box_watch(struct kf_sandbox *box, int timeout_ms)
+{
+	struct pollfd p[] = {
+		{ .fd = box->pid_fd, .events = POLLIN },
+		{ .fd = box->out_fd, .events = POLLIN },
+		{ .fd = box->errout_fd, .events = POLLIN },
+		{ .fd = box->status_fd, .events = POLLIN },
+	};
+
+	if (box->ended)
+		return;
+	poll(p, KF_COUNT(p), timeout_ms);
+	if (p[1].revents || p[2].revents || p[3].revents)
+		drain_all(box);
+	/* A kernel without pidfd_open (before 5.3) is asked every time. */
+	if (p[0].revents || box->pid_fd < 0)
+		notice_end(box);
+	if (!box->ended)
+		enforce(box);
+}
+
+/* True once the namespace is empty. */
+static bool wait_init(const struct kf_sandbox *box)
+{
+	struct pollfd p = { .fd = box->init_fd, .events = POLLIN };
+
+	return box->init_fd < 0 ||
+		poll(&p, 1, (int)(SWEEP_NS / KF_NS_PER_MS)) > 0;
+}
+
+void kf_box_sweep(struct kf_sandbox *box)
+{
+	if (box->swept || !box->ended)
+		return;
+	box->swept = true;
+	/* The normal case leaves nothing to do; the order is: the kernel ends
+	 * the namespace, then whatever the group still has is killed. */
+	if (!wait_init(box))
+		box->stuck = true;
+	if (box->cgroup && !kf_cgroup_kill(box->cgroup, SWEEP_NS))
+		box->stuck = true;
+	drain_all(box);
+	if (box->cgroup)
+		kf_cgroup_read(box->cgroup, &box->use);
+}
+
+bool kf_sandbox_ended(struct kf_sandbox *box)
+{
+	kf_box_watch(box, 0);
+	return box->ended;
+}
