@@ -35,7 +35,7 @@ enum kf_code kf_mkdir_p(const char *path, struct kf_err *err)
 	char *copy, *slash;
 
 	if (!path[0])
-		return kf_fail(err, KF_E_INPUT, "the name of a folder is empty");
+		return kf_fail(err, KF_E_INPUT, "a folder's name is empty");
 	copy = kf_strdup(path);
 	slash = copy;
 	do {

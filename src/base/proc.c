@@ -49,7 +49,6 @@ static char *find_program(const char *name)
 static void become(const struct kf_proc_spec *spec, const char *program,
 		   int in, int out, int errout, int status_fd)
 {
-	extern char **environ;
 	int failure;
 
 	signal(SIGPIPE, SIG_DFL);	/* ignoring it is not for the child */

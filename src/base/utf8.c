@@ -3,7 +3,10 @@
 /* Length of the valid sequence at bytes (1..4), or 0. */
 static size_t sequence_len(const unsigned char *s, size_t len)
 {
-	static const struct { unsigned char mask, lead; uint32_t least; } form[] = {
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t least;
+	} form[] = {
 		{ 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 },
 		{ 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
 	};
