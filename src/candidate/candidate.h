@@ -1,12 +1,14 @@
 /*
  * candidate.h - from a model's reply to the files of a program. Pure but for
- * kf_candidate_write.
+ * kf_candidate_read and kf_candidate_write.
  *
  * A reply is CommonMark. Each file is one fenced block; its info string holds
  * a language, a file name, or both ("c program.c"). Reasoning (a leading
  * think block, or a lone closing tag) is set aside. Half a file is never
  * compiled in silence: a block without its end, or a reply that was cut off,
- * is a generation failure with its own reason.
+ * is a generation failure with its own reason. docs/replies.md has the rules.
+ *
+ * Texts of files are valid UTF-8 without NUL and CR, whatever came in.
  */
 #ifndef KF_CANDIDATE_H
 #define KF_CANDIDATE_H
@@ -31,16 +33,22 @@ enum kf_extract_end {
 /* "no_code", "cut_off", ...: the verdict's reason. */
 const char *kf_extract_name(enum kf_extract_end end);
 
+#define KF_SOURCE_BYTES (1u << 20)	/* ceiling of one file */
+#define KF_REPLY_BYTES_MAX (8u << 20)	/* ceiling of a reply */
+
 struct kf_source_file { char *name; char *text; size_t len; };	/* owned */
 
 struct kf_candidate {
 	enum kf_extract_end end;
-	struct kf_source_file *file;	/* owned; in the platform's order */
+	struct kf_source_file *file;	/* owned; in the platform's order; also
+					   kept, to be shown, for NO_ENTRY,
+					   FORBIDDEN and UNCHANGED */
 	size_t file_count;
-	char text[512];			/* why not, in words for the model; "" */
+	char text[512];			/* why not, in words for the model; ""
+					   when GOOD, and only then */
 	char note[256];			/* what was assumed ("took the last of two
 					   blocks"); "" */
-	char hash[KF_HASH_HEX];		/* of names and texts */
+	char hash[KF_HASH_HEX];		/* of names and texts; "" without files */
 };
 
 /* How the reply ended, as the provider says. */
@@ -57,14 +65,20 @@ struct kf_extract_request {
 
 void kf_candidate_extract(const struct kf_extract_request *req,
 			  struct kf_candidate *out);
-/* From files on disk (verify FILE..., --start): the same screen. A single file
- * that ends in .md is a reply. names by base name; unknown ones by extension. */
-enum kf_code kf_candidate_read(const char *const *path, size_t count,
-			       const struct kf_platform *platform,
-			       struct kf_candidate *out, struct kf_err *err);
+/* From files on disk (verify, --start): the same screen. path is one of
+ *	FILE...		by base name, else by extension
+ *	DIR		a folder that holds the platform's files
+ *	REPLY.md	a whole reply, as kf_candidate_extract reads it
+ *	-		standard input: a reply or the one source, by its content
+ * KF_E_INPUT for a file that the platform has no place for, a required one
+ * that is missing, and mixtures of these forms. */
+KF_MUST_CHECK enum kf_code kf_candidate_read(const char *const *path,
+		size_t count, const struct kf_platform *platform,
+		struct kf_candidate *out, struct kf_err *err);
 /* Writes its files into dir (made if absent). */
-enum kf_code kf_candidate_write(const struct kf_candidate *candidate,
-				const char *dir, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_candidate_write(
+		const struct kf_candidate *candidate, const char *dir,
+		struct kf_err *err);
 void kf_candidate_release(struct kf_candidate *candidate);
 
 #endif
