@@ -20,6 +20,22 @@
 #include "base/base.h"
 
 #define KF_COMPARE_WORST 8
+#define KF_COMPARE_PATTERN 256
+
+/*
+ * What fresh data of the same kind lacks: how strongly it reacts and how noisy
+ * the reference is, taken for each block from a case that has both.
+ */
+struct kf_compare_typical {
+	float *react_rms, *noise_max;	/* owned; [block_count]; NULL: 0 */
+	int64_t block_count;
+};
+
+/* react and noise may be NULL. Ready for any request of that shape. */
+void kf_compare_typical_make(int rank, const int64_t *shape,
+			     const float *react, const float *noise,
+			     struct kf_compare_typical *out);
+void kf_compare_typical_release(struct kf_compare_typical *typical);
 
 struct kf_compare_request {
 	enum kf_dtype dtype;
@@ -29,13 +45,12 @@ struct kf_compare_request {
 	const void *expect;	/* reference in dtype */
 	const double *exact;	/* y; NULL: judged against expect */
 	const float *react;	/* g; NULL: see typical */
-	const float *noise;	/* e; NULL: 0 */
-	const float *typical_react; /* g of a case of the same kind and shape,
-				   used as its RMS for each block where react is
-				   NULL; NULL: 0 */
-	const float *typical_noise; /* likewise, its maximum for each block */
+	const float *noise;	/* e; NULL: see typical */
+	/* Where react or noise is NULL: see kf_compare_typical_make; NULL: 0. */
+	const struct kf_compare_typical *typical;
 	double limit;		/* T; kf_compare_limit() */
-	uint32_t poison;	/* repeated pattern that marks unwritten memory */
+	uint32_t poison;	/* repeated pattern that marks unwritten memory,
+				   from the start of got; 0: there is none */
 };
 
 enum kf_compare_end {
@@ -51,18 +66,26 @@ struct kf_compare {
 	enum kf_compare_end end;
 	int64_t numel;
 	int64_t wrong_count;	/* elements with q > 16 T, or unequal */
-	int64_t unwritten_count, nonfinite_count;
+	int64_t unwritten_count;	/* wrong ones that hold the poison */
+	int64_t nonfinite_count;	/* other wrong ones, NaN or infinite where
+					   the reference is not, or the reverse */
 	int64_t block_count, block_bad_count;
-	double q_max;		/* worst element, in units of T */
+	double q_max;		/* worst element, in units of T; integers: the
+				   largest difference; KernelBench: in units
+				   of its tolerance */
 	double rms_max;		/* worst block, in units of T (1 + 15 / n) */
 	double error_max_abs;	/* max |c - y| over finite elements */
 	struct kf_worst worst[KF_COMPARE_WORST];	/* by q, falling */
 	size_t worst_count;
-	char pattern[256];	/* in words: "the last 7 elements of every row",
+	char pattern[KF_COMPARE_PATTERN]; /* in words: "the last 7 elements of every row",
 				   "all values are 2 times too large", "looks
 				   transposed", "shifted by one along axis 1",
 				   "row 0 only"; "" if none was found */
 };
+
+/* True if the element's bytes are the poison's. */
+bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
+			  uint32_t poison);
 
 /* T for a dtype and kind of case (JUDGING.md): float32 2^-15, wide and tail
  * 2^-13; float16 2^-9; bfloat16 2^-6; float64 2^-44 (wide and tail 2^-42). */

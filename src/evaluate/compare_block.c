@@ -1,0 +1,291 @@
+/*
+ * compare_block.c - blocks: how they lie, what is typical of them, and the
+ * verdict on one of them, element by element and with every special rule.
+ */
+#include "evaluate/compare_block.h"
+
+#include <float.h>
+#include <math.h>
+
+struct kf_grid kf_grid_of(int rank, const int64_t *shape)
+{
+	struct kf_grid grid = { .items = 1, .rows = 1, .cols = 1, .high = 1,
+				.wide = KF_BLOCK_ELEMENTS };
+
+	if (rank >= 1)
+		grid.cols = shape[rank - 1];
+	if (rank >= 2) {
+		grid.rows = shape[rank - 2];
+		grid.high = grid.wide = 32;
+	}
+	for (int axis = 0; axis < rank - 2; axis++)
+		grid.items *= shape[axis];
+	grid.blocks_down = (grid.rows + grid.high - 1) / grid.high;
+	grid.blocks_across = (grid.cols + grid.wide - 1) / grid.wide;
+	return grid;
+}
+
+int64_t kf_grid_blocks(const struct kf_grid *grid)
+{
+	return grid->items * grid->blocks_down * grid->blocks_across;
+}
+
+struct kf_block kf_grid_block(const struct kf_grid *grid, int64_t item,
+			      int64_t down, int64_t across)
+{
+	int64_t row = down * grid->high, col = across * grid->wide;
+	int64_t high = grid->rows - row, wide = grid->cols - col;
+
+	return (struct kf_block) {
+		.index = (item * grid->blocks_down + down) *
+			grid->blocks_across + across,
+		.offset = (item * grid->rows + row) * grid->cols + col,
+		.stride = grid->cols,
+		.high = (int)(high < grid->high ? high : grid->high),
+		.wide = (int)(wide < grid->wide ? wide : grid->wide),
+	};
+}
+
+static void typical_of_block(const struct kf_block *block, const float *react,
+			     const float *noise,
+			     struct kf_compare_typical *out)
+{
+	double energy = 0;
+	float most = 0;
+
+	for (int r = 0; r < block->high; r++)
+		for (int k = 0; k < block->wide; k++) {
+			int64_t i = block->offset + r * block->stride + k;
+			float g = react ? react[i] : 0;
+			float e = noise ? noise[i] : 0;
+
+			if (isfinite(g))
+				energy += (double)g * (double)g;
+			if (isfinite(e) && e > most)
+				most = e;
+		}
+	out->react_rms[block->index] =
+		(float)sqrt(energy / (block->high * block->wide));
+	out->noise_max[block->index] = most;
+}
+
+void kf_compare_typical_make(int rank, const int64_t *shape,
+			     const float *react, const float *noise,
+			     struct kf_compare_typical *out)
+{
+	struct kf_grid grid = kf_grid_of(rank, shape);
+	size_t count = (size_t)kf_grid_blocks(&grid);
+
+	*out = (struct kf_compare_typical) { .block_count = (int64_t)count };
+	if (!count || (!react && !noise))
+		return;
+	out->react_rms = kf_alloc(count * sizeof(float));
+	out->noise_max = kf_alloc(count * sizeof(float));
+	for (int64_t item = 0; item < grid.items; item++)
+		for (int64_t down = 0; down < grid.blocks_down; down++)
+			for (int64_t a = 0; a < grid.blocks_across; a++) {
+				struct kf_block block =
+					kf_grid_block(&grid, item, down, a);
+
+				typical_of_block(&block, react, noise, out);
+			}
+}
+
+void kf_compare_typical_release(struct kf_compare_typical *typical)
+{
+	free(typical->react_rms);
+	free(typical->noise_max);
+	*typical = (struct kf_compare_typical) { 0 };
+}
+
+void kf_compare_note(struct kf_compare *out, int64_t index, double got,
+		     double expect, double q)
+{
+	size_t at = out->worst_count;
+
+	if (at == KF_COMPARE_WORST && !(q > out->worst[at - 1].q))
+		return;
+	if (at < KF_COMPARE_WORST)
+		out->worst_count = at + 1;
+	else
+		at--;
+	for (; at > 0 && q > out->worst[at - 1].q; at--)
+		out->worst[at] = out->worst[at - 1];
+	out->worst[at] = (struct kf_worst) { index, got, expect, q };
+}
+
+/* The scale of an element before the block has its say. */
+struct scale { double size, noise; bool usable; };
+
+static struct scale scale_at(const struct kf_compare_request *req,
+			     const struct kf_block *block, int64_t i, double y,
+			     double top)
+{
+	const struct kf_compare_typical *typical = req->typical;
+	struct scale s = { .size = fabs(y), .usable = fabs(y) <= top };
+	double g = 0;
+
+	if (req->react)
+		g = (double)req->react[i];
+	else if (typical && typical->react_rms)
+		g = (double)typical->react_rms[block->index];
+	if (req->noise)
+		s.noise = (double)req->noise[i];
+	else if (typical && typical->noise_max)
+		s.noise = (double)typical->noise_max[block->index];
+	if (!isfinite(s.noise))
+		s.noise = 0;
+	if (isfinite(g) && g > s.size)
+		s.size = g;
+	return s;
+}
+
+/*
+ * How far one element is off, in units of T. Infinity: a non-finite value
+ * where there should be none, or the reverse. r is the reference in the
+ * output's own type: where it went beyond what y did (an overflow on the way),
+ * either is right.
+ */
+static double element_q(double c, double y, double r, double sigma,
+			const struct kf_float_facts *f, double limit)
+{
+	if (isnan(c))
+		return isnan(y) || isnan(r) ? 0 : (double)INFINITY;
+	if (isinf(c)) {
+		if ((isinf(r) && (r > 0) == (c > 0)) ||
+		    (fabs(y) > f->top && (y > 0) == (c > 0)))
+			return 0;
+		if (!(fabs(y) > f->top / 2))
+			return (double)INFINITY;
+		c = copysign(f->top, c);
+	}
+	if (isnan(y))
+		return (double)INFINITY;
+	if (fabs(y) > f->top) {
+		y = copysign(f->top, y);
+		sigma = f->top;
+		if (fabs(c) < f->top / 2 || (c > 0) != (y > 0))
+			return (double)INFINITY;
+	}
+	if (c == y || (c == 0 && fabs(y) < f->flushed))
+		return 0;
+	/* Finite, however small the scale: infinity means something else. */
+	return fmin(fabs(c - y) / fmax(sigma, DBL_MIN) / limit, 1e300);
+}
+
+static enum kf_mark mark_of(const struct kf_compare_request *req, int64_t i,
+			    double q)
+{
+	if (!(q > 16))
+		return KF_MARK_GOOD;
+	if (kf_compare_is_poison(req->dtype, req->got, i, req->poison))
+		return KF_MARK_UNWRITTEN;
+	return isinf(q) ? KF_MARK_NONFINITE : KF_MARK_WRONG;
+}
+
+struct block_sums { double q_squares; int counted; };
+
+/* The block's own share of the scale, S_B / 32. */
+static double block_floor(const struct scale *scale, int count)
+{
+	double energy = 0;
+	int used = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (!scale[i].usable)
+			continue;
+		/* hypot-like care is not needed: sizes of float64 outputs near
+		 * its limit only make the floor infinite, which is refused. */
+		energy += scale[i].size * scale[i].size;
+		used++;
+	}
+	energy = used ? sqrt(energy / used) / 32 : 0;
+	return isfinite(energy) ? energy : 0;
+}
+
+static void count_mark(struct kf_compare *out, enum kf_mark mark)
+{
+	out->wrong_count += mark != KF_MARK_GOOD;
+	out->nonfinite_count += mark == KF_MARK_NONFINITE;
+	out->unwritten_count += mark == KF_MARK_UNWRITTEN;
+}
+
+static double q_at(const struct kf_compare_request *req, int64_t i,
+		   const struct scale *scale, double floor_size,
+		   struct kf_compare *out)
+{
+	const struct kf_float_facts *f = kf_float_facts(req->dtype);
+	double c = kf_element(req->dtype, req->got, i);
+	double r = kf_element(req->dtype, req->expect, i);
+	double y = req->exact ? req->exact[i] : r;
+	double sigma = fmax(scale->size, floor_size), q;
+
+	sigma = fmax(sigma, 4 / req->limit * scale->noise);
+	q = element_q(c, y, r, sigma, f, req->limit);
+	if (isfinite(c) && isfinite(y) && fabs(c - y) > out->error_max_abs)
+		out->error_max_abs = fabs(c - y);
+	if (q > out->q_max)
+		out->q_max = q;
+	kf_compare_note(out, i, c, req->exact ? y : r, q);
+	return q;
+}
+
+/* Where a block's RMS is too large but no element is, those that make it so
+ * are marked: the pattern is looked for in them. */
+static void mark_block(const struct kf_block *block, const double *q,
+		       unsigned char *marks)
+{
+	for (int r = 0; r < block->high; r++)
+		for (int k = 0; k < block->wide; k++) {
+			int64_t i = block->offset + r * block->stride + k;
+
+			if (!marks[i] && q[r * block->wide + k] > 1)
+				marks[i] = KF_MARK_WRONG;
+		}
+}
+
+void kf_compare_block(const struct kf_compare_request *req,
+		      const struct kf_block *block, unsigned char *marks,
+		      struct kf_compare *out)
+{
+	const struct kf_float_facts *f = kf_float_facts(req->dtype);
+	struct scale scale[KF_BLOCK_ELEMENTS];
+	double q[KF_BLOCK_ELEMENTS], floor_size, rms;
+	struct block_sums sums = { 0 };
+	int n = 0;
+
+	for (int r = 0; r < block->high; r++)
+		for (int k = 0; k < block->wide; k++, n++) {
+			int64_t i = block->offset + r * block->stride + k;
+			double y = req->exact ? req->exact[i] :
+				kf_element(req->dtype, req->expect, i);
+
+			scale[n] = scale_at(req, block, i, y, f->top);
+		}
+	floor_size = block_floor(scale, n);
+	n = 0;
+	for (int r = 0; r < block->high; r++)
+		for (int k = 0; k < block->wide; k++, n++) {
+			int64_t i = block->offset + r * block->stride + k;
+			enum kf_mark mark;
+
+			q[n] = q_at(req, i, &scale[n], floor_size, out);
+			mark = mark_of(req, i, q[n]);
+			count_mark(out, mark);
+			if (marks)
+				marks[i] = (unsigned char)mark;
+			if (!scale[n].usable || scale[n].size < floor_size)
+				continue;
+			sums.q_squares += q[n] * q[n];
+			sums.counted++;
+		}
+	rms = sums.counted ? sqrt(sums.q_squares / sums.counted) /
+		(1 + 15.0 / sums.counted) : 0;
+	if (rms > out->rms_max)
+		out->rms_max = rms;
+	if (rms > 1) {
+		out->block_bad_count++;
+		if (marks)
+			mark_block(block, q, marks);
+	}
+}

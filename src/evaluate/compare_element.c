@@ -1,0 +1,209 @@
+/* compare_element.c - element types: values, rows, names of places. */
+#include "evaluate/compare_block.h"
+
+#include <float.h>
+#include <math.h>
+
+static float float_of_bits(uint32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* Exact, without a branch: the exponent is moved by a multiplication, which
+ * also makes normal numbers of half's denormal ones. */
+static float float_of_half(uint16_t half)
+{
+	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
+	uint32_t body = (uint32_t)(half & 0x7fffu) << 13;
+	float small = float_of_bits(body) * 0x1p112f;
+	uint32_t bits, beyond = body >= 0x7c00u << 13 ? 0xffffffffu : 0;
+
+	memcpy(&bits, &small, sizeof(bits));
+	bits = (bits & ~beyond) | ((body | 0x7f800000u) & beyond);
+	return float_of_bits(bits | sign);
+}
+
+static float float_of_bfloat(uint16_t bfloat)
+{
+	return float_of_bits((uint32_t)bfloat << 16);
+}
+
+#define TAKE(type)							\
+	type value;							\
+	memcpy(&value, (const char *)data + (size_t)index * sizeof(value), \
+	       sizeof(value))
+
+static double take_u8(const void *data, int64_t index)
+{
+	TAKE(uint8_t);
+	return value;
+}
+
+static double take_i8(const void *data, int64_t index)
+{
+	TAKE(int8_t);
+	return value;
+}
+
+static double take_i16(const void *data, int64_t index)
+{
+	TAKE(int16_t);
+	return value;
+}
+
+static double take_i32(const void *data, int64_t index)
+{
+	TAKE(int32_t);
+	return value;
+}
+
+static double take_i64(const void *data, int64_t index)
+{
+	TAKE(int64_t);
+	return (double)value;
+}
+
+static double take_f16(const void *data, int64_t index)
+{
+	TAKE(uint16_t);
+	return (double)float_of_half(value);
+}
+
+static double take_bf16(const void *data, int64_t index)
+{
+	TAKE(uint16_t);
+	return (double)float_of_bfloat(value);
+}
+
+static double take_f32(const void *data, int64_t index)
+{
+	TAKE(float);
+	return (double)value;
+}
+
+static double take_f64(const void *data, int64_t index)
+{
+	TAKE(double);
+	return value;
+}
+
+static double (*const take[])(const void *data, int64_t index) = {
+	[KF_BOOL] = take_u8, [KF_U8] = take_u8, [KF_I8] = take_i8,
+	[KF_I16] = take_i16, [KF_I32] = take_i32, [KF_I64] = take_i64,
+	[KF_F16] = take_f16, [KF_BF16] = take_bf16, [KF_F32] = take_f32,
+	[KF_F64] = take_f64,
+};
+
+double kf_element(enum kf_dtype dtype, const void *data, int64_t index)
+{
+	if ((size_t)dtype >= KF_COUNT(take) || !take[dtype])
+		return (double)NAN;
+	return take[dtype](data, index);
+}
+
+static const struct kf_float_facts facts[] = {
+	[KF_F16] = { .top = 65504, .flushed = 0 },
+	[KF_BF16] = { .top = 0x1.fep127, .flushed = 0x1p-126 },
+	[KF_F32] = { .top = FLT_MAX, .flushed = FLT_MIN },
+	[KF_F64] = { .top = DBL_MAX, .flushed = DBL_MIN },
+};
+
+bool kf_dtype_is_float(enum kf_dtype dtype)
+{
+	return (size_t)dtype < KF_COUNT(facts) && facts[dtype].top > 0;
+}
+
+const struct kf_float_facts *kf_float_facts(enum kf_dtype dtype)
+{
+	return kf_dtype_is_float(dtype) ? &facts[dtype] : NULL;
+}
+
+const float *kf_row_float(enum kf_dtype dtype, const void *data, int64_t offset,
+			  int count, float *room)
+{
+	const uint16_t *half = data;
+
+	if (dtype == KF_F32)
+		return (const float *)data + offset;
+	half += offset;
+	if (dtype == KF_F16)
+		for (int i = 0; i < count; i++)
+			room[i] = float_of_half(half[i]);
+	else
+		for (int i = 0; i < count; i++)
+			room[i] = float_of_bfloat(half[i]);
+	return room;
+}
+
+const double *kf_row_double(enum kf_dtype dtype, const void *data,
+			    int64_t offset, int count, double *room)
+{
+	const float *single = data;
+
+	if (dtype == KF_F64)
+		return (const double *)data + offset;
+	if (dtype == KF_F32)
+		for (int i = 0; i < count; i++)
+			room[i] = (double)single[offset + i];
+	else
+		for (int i = 0; i < count; i++)
+			room[i] = kf_element(dtype, data, offset + i);
+	return room;
+}
+
+bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
+			  uint32_t poison)
+{
+	size_t size = kf_dtype_bytes(dtype), at = (size_t)index * size;
+	const unsigned char *bytes = (const unsigned char *)data + at;
+	unsigned char pattern[sizeof(poison)];
+
+	if (!poison || !size)
+		return false;
+	memcpy(pattern, &poison, sizeof(poison));
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] != pattern[(at + i) % sizeof(poison)])
+			return false;
+	return true;
+}
+
+void kf_compare_index(int rank, const int64_t *shape, int64_t index,
+		      char out[128])
+{
+	int64_t place[KF_MAX_RANK] = { 0 };
+	size_t len = 0;
+
+	for (int axis = rank - 1; axis >= 0; axis--) {
+		int64_t n = shape[axis] > 0 ? shape[axis] : 1;
+
+		place[axis] = index % n;
+		index /= n;
+	}
+	out[len++] = '(';
+	for (int axis = 0; axis < rank && len < 100; axis++)
+		len += (size_t)snprintf(out + len, 128 - len, "%s%lld",
+					axis ? ", " : "",
+					(long long)place[axis]);
+	snprintf(out + len, 128 - len, ")");
+}
+
+double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
+{
+	/* Large terms cancel in these two: an honest fast algorithm (Strassen,
+	 * Winograd) loses two more bits there. */
+	bool coarse = case_kind && (strcmp(case_kind, "wide") == 0 ||
+				    strcmp(case_kind, "tail") == 0);
+	static const struct { double plain, coarse; } limit[] = {
+		[KF_F16] = { 0x1p-9, 0x1p-9 },
+		[KF_BF16] = { 0x1p-6, 0x1p-6 },
+		[KF_F32] = { 0x1p-15, 0x1p-13 },
+		[KF_F64] = { 0x1p-44, 0x1p-42 },
+	};
+
+	if (!kf_dtype_is_float(dtype))
+		return 0;
+	return coarse ? limit[dtype].coarse : limit[dtype].plain;
+}
