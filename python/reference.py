@@ -17,12 +17,20 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
+EXIT_NO_TORCH = 3
+
+
 def main():
     if len(sys.argv) != 3 or sys.argv[1] not in ("bundle", "serve"):
         sys.stderr.write(__doc__)
         return 2
     with open(sys.argv[2], encoding="utf-8") as file:
         request = json.load(file)
+    try:
+        import torch    # noqa: F401 - is it there, and whole?
+    except Exception as error:
+        sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
+        return EXIT_NO_TORCH
     if sys.argv[1] == "bundle":
         from kforge_reference import bundle
         bundle.main(request)

@@ -50,7 +50,6 @@ class Maker:
         self.random = random.SystemRandom() if seed is None \
             else random.Random(seed)
         self.seeds = {"sets": [], "stock": []}
-        self.files = {}
         self.dropped = []
         self.notes = []
 
@@ -158,8 +157,7 @@ class Maker:
                           "depends on the values of the input")
 
     def write(self, name, named):
-        path = os.path.join(self.out, name)
-        self.files[name] = safetensors.write(path, named)
+        safetensors.write(os.path.join(self.out, name), named)
 
     def write_weights(self):
         self.write("inputs/weights.safetensors", [
@@ -268,7 +266,6 @@ class Maker:
             "dropped": self.dropped,
             "stock": stock,
             "notes": self.notes,
-            "files": self.files,
         }
 
 

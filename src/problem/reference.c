@@ -1,0 +1,353 @@
+#include "problem/reference.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "platform/platform.h"
+
+#define SOURCE_BYTES (1u << 20)
+#define OUTPUT_BYTES (16u << 10)	/* kept of what the problem prints */
+#define PROCESSES 512
+#define DESCRIPTORS 512
+#define EXIT_NO_TORCH 3		/* reference.py: import torch failed */
+#define ENV_MAX 48
+#define BIND_MAX 80
+
+/* Lists that a sandbox spec points to. */
+struct lists {
+	char *env[ENV_MAX];	/* owned */
+	size_t env_count;
+	struct kf_bind bind[BIND_MAX];
+	size_t bind_count;
+};
+
+static void take_env(struct lists *lists, char *text)
+{
+	if (lists->env_count + 1 < ENV_MAX)
+		lists->env[lists->env_count++] = text;
+	else
+		free(text);
+}
+
+/* Some machines' BLAS picks a kernel that crashes unless it is told better. */
+static void pass_blas_settings(struct lists *lists)
+{
+	extern char **environ;
+
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, "OPENBLAS_", 9) == 0 &&
+		    strncmp(*e, "OPENBLAS_NUM_THREADS=", 21) != 0)
+			take_env(lists, kf_strdup(*e));
+}
+
+static void set_env(struct lists *lists, const struct kf_python *python,
+		    unsigned threads)
+{
+	static const char *const counts[] = {
+		"OMP", "MKL", "OPENBLAS", "NUMEXPR",
+	};
+	static const char *const fixed[] = {
+		"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
+		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
+		"PYTHONNOUSERSITE=1",
+	};
+
+	for (size_t i = 0; i < KF_COUNT(fixed); i++)
+		take_env(lists, kf_strdup(fixed[i]));
+	take_env(lists, kf_format("PYTHONPATH=%s", python->search));
+	for (size_t i = 0; i < KF_COUNT(counts); i++)
+		take_env(lists, kf_format("%s_NUM_THREADS=%u", counts[i],
+					  threads));
+	pass_blas_settings(lists);
+}
+
+static void add_bind(struct lists *lists, const char *path, bool writable,
+		     bool optional)
+{
+	if (path && lists->bind_count < BIND_MAX)
+		lists->bind[lists->bind_count++] = (struct kf_bind) {
+			.source = path, .writable = writable,
+			.optional = optional,
+		};
+}
+
+/* Paths are the same inside and outside, so that this also works where the
+ * sandbox has no namespaces. */
+static void set_binds(struct lists *lists, const struct kf_reference_spec *spec,
+		      const char *code_folder)
+{
+	for (size_t i = 0; i < spec->python->folder_count; i++)
+		add_bind(lists, spec->python->folder[i], false, true);
+	add_bind(lists, code_folder, false, false);
+	add_bind(lists, spec->job_folder, false, false);
+	add_bind(lists, spec->out_folder, true, false);
+}
+
+static enum kf_code write_job(const struct kf_reference_spec *spec,
+			      char **request_path, struct kf_err *err)
+{
+	char *file = kf_format("%s/%s.py", spec->job_folder,
+			       spec->problem->name);
+	enum kf_code code;
+
+	*request_path = kf_path_join(spec->job_folder, "request.json");
+	json_object_set_new(spec->request, "problem", json_string(file));
+	json_object_set_new(spec->request, "threads",
+			    json_integer(spec->problem_spec->threads));
+	code = kf_file_write(file, spec->problem->source,
+			     strlen(spec->problem->source), err);
+	if (!code)
+		code = kf_json_write(*request_path, spec->request, err);
+	free(file);
+	return code;
+}
+
+/* Absolute folder of reference.py. Caller frees. */
+static enum kf_code find_code(char **out, struct kf_err *err)
+{
+	char *home = kf_home(err);
+	char *path;
+
+	*out = NULL;
+	if (!home)
+		return KF_E_UNAVAIL;
+	path = kf_path_join(home, "python");
+	*out = realpath(path, NULL);
+	if (!*out)
+		kf_fail(err, KF_E_UNAVAIL, "cannot find folder %s", path);
+	free(path);
+	free(home);
+	return *out ? KF_OK : KF_E_UNAVAIL;
+}
+
+enum kf_code kf_reference_start(const struct kf_reference_spec *spec,
+				struct kf_sandbox **out, struct kf_err *err)
+{
+	const struct kf_problem_spec *about = spec->problem_spec;
+	char *request_path = NULL, *script = NULL, *code_folder = NULL;
+	struct lists lists = { 0 };
+	enum kf_code code = find_code(&code_folder, err);
+
+	*out = NULL;
+	if (code)
+		goto out;
+	script = kf_path_join(code_folder, "reference.py");
+	code = write_job(spec, &request_path, err);
+	if (code)
+		goto out;
+	set_env(&lists, spec->python, about->threads);
+	set_binds(&lists, spec, code_folder);
+	{
+		const char *argv[] = {
+			spec->python->program, "-B", script, spec->mode,
+			request_path, NULL
+		};
+		struct kf_sandbox_spec box = {
+			.profile = KF_SANDBOX_REFERENCE,
+			.tier_min = about->tier_min,
+			.argv = argv,
+			.env = (const char *const *)lists.env,
+			.bind = lists.bind,
+			.bind_count = lists.bind_count,
+			.limits = {
+				.memory_bytes = about->memory_bytes,
+				.cpu_ns = spec->wall_ns * about->threads,
+				.wall_ns = spec->wall_ns,
+				.file_bytes = spec->file_bytes,
+				.processes = PROCESSES,
+				.descriptors = DESCRIPTORS,
+			},
+			.fd = spec->fd,
+			.fd_count = spec->fd_count,
+			.output_max = OUTPUT_BYTES,
+			.cancel = about->cancel,
+		};
+
+		code = kf_sandbox_start(&box, out, err);
+	}
+out:
+	for (size_t i = 0; i < lists.env_count; i++)
+		free(lists.env[i]);
+	free(request_path);
+	free(script);
+	free(code_folder);
+	return code;
+}
+
+/* A sentence from a process that nobody has reviewed, made fit to be shown. */
+static char *clean_line(const char *text, size_t len, size_t max)
+{
+	struct kf_buf line = { .max = max };
+
+	kf_utf8_clean(text, len, &line);
+	for (size_t i = 0; i < line.len; i++)
+		if (line.data[i] == '\n' || line.data[i] == '\t')
+			line.data[i] = ' ';
+	return line.data ? line.data : kf_strdup("");
+}
+
+enum kf_code kf_reference_error(const json_t *answer, const char *name,
+				struct kf_err *err)
+{
+	static const struct { const char *kind; enum kf_code code; } kinds[] = {
+		{ "memory", KF_E_LIMIT }, { "limit", KF_E_LIMIT },
+		{ "no_torch", KF_E_UNAVAIL }, { "internal", KF_E_IO },
+	};
+	const json_t *error = json_object_get(answer, "error");
+	const char *kind = kf_json_str(error, "kind", "");
+	const char *text = kf_json_str(error, "text", "no reason was given");
+	enum kf_code code = KF_E_INPUT;
+	char *line;
+
+	if (!error)
+		return KF_OK;
+	for (size_t i = 0; i < KF_COUNT(kinds); i++)
+		if (strcmp(kind, kinds[i].kind) == 0)
+			code = kinds[i].code;
+	line = clean_line(text, strlen(text), 800);
+	code = kf_fail(err, code, "problem %s: %s", name, line);
+	free(line);
+	return code;
+}
+
+/* The last line with something in it. Caller frees. */
+static char *last_line(const struct kf_buf *text)
+{
+	const char *start = kf_buf_str(text);
+	size_t end = text->len, begin;
+
+	while (end && strchr("\n\r \t", start[end - 1]))
+		end--;
+	begin = end;
+	while (begin && start[begin - 1] != '\n')
+		begin--;
+	return clean_line(start + begin, end - begin, 400);
+}
+
+enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
+				const struct kf_problem_spec *spec,
+				const char *name, struct kf_err *err)
+{
+	char *line = last_line(&outcome->errout);
+	enum kf_code code;
+
+	switch (outcome->end) {
+	case KF_END_MEMORY:
+		code = kf_fail(err, KF_E_LIMIT, "problem %s: the reference "
+			       "needs more than %.1f GB of memory; choose "
+			       "smaller sizes with --set", name,
+			       (double)spec->memory_bytes / 1e9);
+		break;
+	case KF_END_WALL:
+	case KF_END_CPU:
+		code = kf_fail(err, KF_E_TIMEOUT, "problem %s: the reference "
+			       "took longer than %.0f s; choose smaller sizes "
+			       "with --set", name,
+			       (double)spec->timeout_ns / 1e9);
+		break;
+	case KF_END_CANCELED:
+		code = kf_fail(err, KF_E_CANCELED, "stopped");
+		break;
+	case KF_END_VIOLATION:
+		code = kf_fail(err, KF_E_INPUT, "problem %s: the reference "
+			       "made a system call that its sandbox forbids",
+			       name);
+		break;
+	case KF_END_SIGNAL:
+		code = kf_fail(err, KF_E_INPUT, "problem %s: the reference "
+			       "crashed (signal %d)", name, outcome->signal);
+		break;
+	default:
+		if (outcome->exit_code == EXIT_NO_TORCH)
+			code = kf_fail(err, KF_E_UNAVAIL, "torch cannot be "
+				       "imported: %s", line);
+		else
+			code = kf_fail(err, KF_E_INPUT, "problem %s: the "
+				       "reference ended without a result "
+				       "(exit code %d)%s%s", name,
+				       outcome->exit_code,
+				       line[0] ? ": " : "", line);
+	}
+	free(line);
+	return code;
+}
+
+static int is_source(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 3 && strcmp(entry->d_name + len - 3, ".py") == 0;
+}
+
+static enum kf_code add_file(const char *folder, const char *name,
+			     struct kf_buf *all, struct kf_err *err)
+{
+	char *path = kf_path_join(folder, name);
+	struct kf_buf text = { .max = SOURCE_BYTES };
+	enum kf_code code = kf_file_read(path, &text, err);
+
+	kf_buf_printf(all, "%s %zu\n", name, text.len);
+	kf_buf_add(all, kf_buf_str(&text), text.len);
+	kf_buf_release(&text);
+	free(path);
+	return code;
+}
+
+enum kf_code kf_reference_hash(char out[KF_HASH_HEX], struct kf_err *err)
+{
+	struct kf_buf all = { .max = 64 * SOURCE_BYTES };
+	char *package = NULL, *folder = NULL;
+	struct dirent **entry = NULL;
+	enum kf_code code = find_code(&folder, err);
+	int count = 0;
+
+	out[0] = '\0';
+	if (code)
+		goto out;
+	package = kf_path_join(folder, "kforge_reference");
+	code = add_file(folder, "reference.py", &all, err);
+	if (code)
+		goto out;
+	count = scandir(package, &entry, is_source, alphasort);
+	if (count < 0)
+		code = kf_fail_errno(err, "cannot read folder %s", package);
+	for (int i = 0; i < count && !code; i++)
+		code = add_file(package, entry[i]->d_name, &all, err);
+	if (!code)
+		kf_hash_hex(kf_buf_str(&all), all.len, out);
+out:
+	for (int i = 0; i < count; i++)
+		free(entry[i]);
+	free(entry);
+	kf_buf_release(&all);
+	free(package);
+	free(folder);
+	return code;
+}
+
+enum kf_code kf_cache_folder(const char *asked, char **out,
+			     struct kf_err *err)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+	enum kf_code code;
+	char *path;
+
+	*out = NULL;
+	if (asked)
+		path = kf_strdup(asked);
+	else if (xdg && xdg[0] == '/')
+		path = kf_path_join(xdg, "kforge");
+	else if (user && user[0] == '/')
+		path = kf_path_join(user, ".cache/kforge");
+	else
+		return kf_fail(err, KF_E_UNAVAIL, "there is no place for a "
+			       "cache: set HOME or XDG_CACHE_HOME");
+	code = kf_mkdir_p(path, err);
+	if (!code) {
+		*out = realpath(path, NULL);
+		if (!*out)
+			code = kf_fail_errno(err, "cannot find %s", path);
+	}
+	free(path);
+	return code;
+}

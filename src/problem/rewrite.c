@@ -1,0 +1,208 @@
+#include "problem/rewrite.h"
+
+#include <ctype.h>
+
+#define LISTED_BYTES 400	/* of names in a sentence */
+#define EXPRESSION "0123456789abcdefghijklmnopqrstuvwxyz" \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ_.+-*/%()[], '\""
+
+/* A place in Python text, and what it is inside of. */
+struct scan {
+	const char *at;
+	int depth;	/* of brackets */
+};
+
+static bool is_name_start(char c)
+{
+	return isalpha((unsigned char)c) || c == '_' || (unsigned char)c >= 128;
+}
+
+static bool is_name(char c)
+{
+	return is_name_start(c) || isdigit((unsigned char)c);
+}
+
+/* From an opening quote to after the closing one, or the end of the line or
+ * text where it is missing. */
+static const char *after_string(const char *at)
+{
+	char quote = *at;
+	bool triple = at[1] == quote && at[2] == quote;
+
+	for (at += triple ? 3 : 1; *at; at++) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (triple && at[0] == quote && at[1] == quote &&
+			 at[2] == quote)
+			return at + 3;
+		else if (!triple && *at == quote)
+			return at + 1;
+		else if (!triple && *at == '\n')
+			return at;
+	}
+	return at;
+}
+
+/* One step through code: a string, a comment, a joined line or one sign. */
+static void step(struct scan *s)
+{
+	if (*s->at == '\'' || *s->at == '"') {
+		s->at = after_string(s->at);
+	} else if (*s->at == '#') {
+		s->at += strcspn(s->at, "\n");
+	} else if (*s->at == '\\' && s->at[1]) {
+		s->at += 2;
+	} else {
+		if (strchr("([{", *s->at))
+			s->depth++;
+		else if (strchr(")]}", *s->at) && s->depth)
+			s->depth--;
+		s->at++;
+	}
+}
+
+static bool ends_statement(const struct scan *s)
+{
+	return !*s->at || (!s->depth && strchr("\n;#", *s->at));
+}
+
+/* An '=' that assigns, not part of ==, <=, +=, := and their kind. */
+static bool is_assign(const char *text, const char *at)
+{
+	return *at == '=' && at[1] != '=' &&
+		(at == text || !strchr("=!<>:+-*/%&|^@", at[-1]));
+}
+
+struct assignment {
+	const char *name;
+	size_t name_len;
+	const char *value, *value_end;	/* without white space around it */
+	bool chained;			/* a = b = 1 */
+	bool lines;			/* goes over more than one line */
+};
+
+/* Is there `NAME = ...` or `NAME: type = ...` at `at`, a line's beginning? */
+static bool read_assignment(const char *at, struct assignment *out)
+{
+	struct scan s = { .at = at };
+
+	*out = (struct assignment) { .name = at };
+	if (!is_name_start(*at))
+		return false;
+	while (is_name(*s.at))
+		s.at++;
+	out->name_len = (size_t)(s.at - at);
+	s.at += strspn(s.at, " \t");
+	if (*s.at == ':')
+		while (!ends_statement(&s) &&
+		       (s.depth || !is_assign(at, s.at)))
+			step(&s);
+	if (!is_assign(at, s.at))
+		return false;
+	s.at++;
+	out->value = s.at += strspn(s.at, " \t");
+	while (!ends_statement(&s)) {
+		out->chained |= !s.depth && is_assign(at, s.at);
+		step(&s);
+	}
+	out->value_end = s.at;
+	out->lines = memchr(out->value, '\n',
+			    (size_t)(out->value_end - out->value)) != NULL;
+	while (out->value_end > out->value &&
+	       isspace((unsigned char)out->value_end[-1]))
+		out->value_end--;
+	return true;
+}
+
+/* The next assignment at top level from *at on, which moves behind it. */
+static bool next_assignment(const char **at, struct assignment *out)
+{
+	struct scan s = { .at = *at };
+	bool found = false;
+
+	while (*s.at && !found) {
+		found = read_assignment(s.at, out);
+		while (*s.at && (s.depth || *s.at != '\n'))
+			step(&s);
+		if (*s.at)
+			s.at++;
+	}
+	*at = s.at;
+	return found;
+}
+
+static enum kf_code fail_unknown(const char *source, const char *name,
+				 struct kf_err *err)
+{
+	struct kf_buf names = { .max = LISTED_BYTES };
+	const char *at = source;
+	struct assignment a;
+	enum kf_code code;
+
+	while (next_assignment(&at, &a))
+		kf_buf_printf(&names, "%s%.*s", names.len ? ", " : "",
+			      (int)a.name_len, a.name);
+	code = kf_fail(err, KF_E_INPUT, "--set: the file assigns no %s at top "
+		       "level; it assigns %s", name,
+		       names.len ? kf_buf_str(&names) : "nothing");
+	kf_buf_release(&names);
+	return code;
+}
+
+static enum kf_code check_set(const char *set, size_t name_len,
+			      struct kf_err *err)
+{
+	const char *value = set + name_len + 1;
+	bool good = name_len && is_name_start(set[0]) && set[name_len] == '=';
+
+	for (size_t i = 0; good && i < name_len; i++)
+		good = is_name(set[i]);
+	if (!good)
+		return kf_fail(err, KF_E_INPUT,
+			       "--set %s: NAME=VALUE is wanted", set);
+	if (!*value || value[strspn(value, EXPRESSION)])
+		return kf_fail(err, KF_E_INPUT, "--set %s: the value must be "
+			       "a number, a string or a plain expression",
+			       set);
+	return KF_OK;
+}
+
+enum kf_code kf_rewrite(const char *source, const char *set, char **out,
+			struct kf_err *err)
+{
+	size_t name_len = strcspn(set, "=");
+	struct assignment a, found = { 0 };
+	const char *at = source;
+	char *name = NULL;
+	size_t count = 0;
+	enum kf_code code;
+
+	*out = NULL;
+	code = check_set(set, name_len, err);
+	if (code)
+		return code;
+	name = kf_strndup(set, name_len);
+	while (next_assignment(&at, &a)) {
+		if (a.name_len != name_len ||
+		    memcmp(a.name, name, name_len) != 0)
+			continue;
+		found = a;
+		count++;
+	}
+	if (!count)
+		code = fail_unknown(source, name, err);
+	else if (count > 1)
+		code = kf_fail(err, KF_E_INPUT, "--set: %s is assigned %zu "
+			       "times at top level", name, count);
+	else if (found.chained)
+		code = kf_fail(err, KF_E_INPUT, "--set: %s is assigned "
+			       "together with other names", name);
+	else if (found.lines)
+		code = kf_fail(err, KF_E_INPUT, "--set: the assignment of %s "
+			       "goes over several lines", name);
+	else
+		*out = kf_format("%.*s%s%s", (int)(found.value - source),
+				 source, set + name_len + 1, found.value_end);
+	free(name);
+	return code;
+}

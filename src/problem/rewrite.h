@@ -1,0 +1,21 @@
+/*
+ * rewrite.h - `--set NAME=VALUE` on the text of a Python file, without Python.
+ *
+ * Only assignments of one name that stand at top level, in column one, count;
+ * sizes derived from them in the file follow because the file runs afterwards.
+ * Pure.
+ */
+#ifndef KF_PROBLEM_REWRITE_H
+#define KF_PROBLEM_REWRITE_H
+
+#include "base/base.h"
+
+/* Replaces the right-hand side of NAME's assignment; the rest of the line, a
+ * comment for instance, stays, and so do the numbers of all lines. *out is the
+ * new text (caller frees). KF_E_INPUT: set is not NAME=VALUE, VALUE is not one
+ * plain expression, NAME is not assigned (the sentence lists what is), is
+ * assigned twice or together with other names, or over several lines. */
+KF_MUST_CHECK enum kf_code kf_rewrite(const char *source, const char *set,
+				      char **out, struct kf_err *err);
+
+#endif
