@@ -79,6 +79,8 @@ KF_MUST_CHECK enum kf_code kf_candidate_read(const char *const *path,
 KF_MUST_CHECK enum kf_code kf_candidate_write(
 		const struct kf_candidate *candidate, const char *dir,
 		struct kf_err *err);
+/* Sets hash from the files: for a candidate put together from a store. */
+void kf_candidate_rehash(struct kf_candidate *candidate);
 void kf_candidate_release(struct kf_candidate *candidate);
 
 #endif

@@ -150,7 +150,7 @@ static void check_entry(struct kf_candidate *candidate,
 			entry_words[best]);
 }
 
-static void hash_files(struct kf_candidate *candidate)
+void kf_candidate_rehash(struct kf_candidate *candidate)
 {
 	struct kf_buf all = { .max = SIZE_MAX / 4 };
 
@@ -206,7 +206,7 @@ void kf_candidate_screen(struct kf_candidate *candidate,
 {
 	if (!candidate->file_count || !check_size(candidate))
 		return;
-	hash_files(candidate);
+	kf_candidate_rehash(candidate);
 	check_entry(candidate, platform);
 	screen_files(candidate, platform);
 	if (previous_hash && strcmp(previous_hash, candidate->hash) == 0)
