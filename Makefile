@@ -148,11 +148,21 @@ help:
 
 # --- how ---------------------------------------------------------------------
 
-$(LIBRARY): $(call object,$(LIBRARY_SRC))
+# Files that change when what they say does, so that other flags compile
+# everything again and a source that is gone leaves the library.
+.PHONY: FORCE
+$(BUILD)/flags: SAYS = $(COMPILE)
+$(BUILD)/sources: SAYS = $(LIBRARY_SRC)
+$(BUILD)/flags $(BUILD)/sources: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(SAYS))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(SAYS))' >$@
+
+$(LIBRARY): $(call object,$(LIBRARY_SRC)) $(BUILD)/sources
 	@mkdir -p $(@D)
 	@rm -f $@
 	@echo 'AR   $@'
-	@$(AR) rcs $@ $^
+	@$(AR) rcs $@ $(filter %.o,$^)
 
 $(BUILD)/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
 	@echo 'LINK $@'
@@ -164,13 +174,13 @@ $(BUILD)/kforge-runner: $(call plain_object,$(RUNNER_SRC) $(RUNNER_SHARED_SRC))
 	@$(CC) -O2 -g -pthread $(LDFLAGS) $(LINK_ONLY_USED) -o $@ $^ \
 		-lm -ldl -pthread
 
-$(BUILD)/obj/%.o: %.c VERSION
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $<'
 	@$(COMPILE) -c -o $@ $<
 
 ifneq ($(PLAIN),$(BUILD)/obj)
-$(PLAIN)/%.o: %.c VERSION
+$(PLAIN)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $< (plain)'
 	@$(CC) $(PLAIN_CFLAGS) -O2 -g -c -o $@ $<
@@ -206,7 +216,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBRARY)
 	@$(CC) -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
 
 # They run inside a sandbox that holds no library.
-$(BUILD)/hostile/%: tests/hostile/%.c
+$(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $<'
 	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
