@@ -90,7 +90,7 @@ static enum kf_code check_header(const json_t *header, const char *what,
 static bool is_blank(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (!strchr(" \t\r", text[i]) || !text[i])
+		if (!text[i] || !strchr(" \t\r\n", text[i]))
 			return false;
 	return true;
 }

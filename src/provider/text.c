@@ -114,57 +114,60 @@ static size_t piece_len(const char *text, const char *key)
 	return best;
 }
 
-void kf_text_redact(char *text, size_t size_bytes, const char *key)
+/* Adds text with "[key]" in place of the key, and of every piece of it that
+ * is long enough to be worth stealing. */
+static void add_redacted(struct kf_buf *out, const char *text, const char *key)
 {
 	size_t key_len = key ? strlen(key) : 0;
 	size_t least = key_len < PIECE_BYTES ? key_len : PIECE_BYTES;
-	struct kf_buf out = { .max = size_bytes - 1 };
 
-	if (!key_len)
-		return;
-	for (const char *at = text; *at;) {
-		size_t n = piece_len(at, key);
+	while (*text) {
+		size_t n = key_len ? piece_len(text, key) : 0;
 
-		if (n >= least)
-			kf_buf_puts(&out, "[key]");
-		else
-			kf_buf_add(&out, at, n = 1);
-		at += n;
+		if (n && n >= least) {
+			kf_buf_puts(out, "[key]");
+			text += n;
+		} else {
+			kf_buf_add(out, text++, 1);
+		}
 	}
-	out.len = kf_utf8_cut(kf_buf_str(&out), out.len);
-	memcpy(text, kf_buf_str(&out), out.len);
-	text[out.len] = '\0';
-	kf_buf_release(&out);
+}
+
+/* Runs of white space become one space; none at either end. */
+static void fold(char *text)
+{
+	size_t n = 0;
+
+	for (const char *c = text; *c; c++) {
+		bool space = strchr(" \t\r\n", *c);
+
+		if (!space)
+			text[n++] = *c;
+		else if (n && text[n - 1] != ' ')
+			text[n++] = ' ';
+	}
+	while (n && text[n - 1] == ' ')
+		n--;
+	text[n] = '\0';
 }
 
 void kf_text_quote(const char *text, size_t len, const char *key,
 		   char *out, size_t out_bytes)
 {
-	struct kf_buf clean = { .max = 3 * len + 1 };
-	char *line;
-	size_t n = 0;
+	struct kf_buf valid = { .max = 3 * len + 1 };
+	struct kf_buf safe = { .max = 20 * len + 1 };
+	struct kf_buf line = { .max = out_bytes - 1 };
 
-	kf_utf8_clean(text, len, &clean);
-	line = kf_strdup(kf_buf_str(&clean));
-	for (const char *c = line; *c; c++) {
-		bool space = *c == '\n' || *c == '\t' || *c == ' ';
-
-		if (space && (!n || line[n - 1] == ' '))
-			continue;
-		line[n++] = space ? ' ' : *c;
-	}
-	line[n] = '\0';
+	(void)kf_utf8_repair(text, len, &valid);
+	if (valid.len)
+		fold(valid.data);
 	/* Before the cut, which could leave a piece too short to be known. */
-	kf_text_redact(line, n + 1, key);
-	n = strlen(line);
-	if (n > out_bytes - 1)
-		n = kf_utf8_cut(line, out_bytes - 1);
-	while (n && line[n - 1] == ' ')
-		n--;
-	memcpy(out, line, n);
-	out[n] = '\0';
-	free(line);
-	kf_buf_release(&clean);
+	add_redacted(&safe, kf_buf_str(&valid), key);
+	kf_utf8_clean(kf_buf_str(&safe), safe.len, &line);
+	snprintf(out, out_bytes, "%s", kf_buf_str(&line));
+	kf_buf_release(&valid);
+	kf_buf_release(&safe);
+	kf_buf_release(&line);
 }
 
 void kf_text_note(struct kf_reply *reply, const char *fmt, ...)

@@ -23,12 +23,9 @@ json_t *kf_text_string(const char *text);
  * if it is not JSON. New reference. */
 json_t *kf_text_json(const char *text, size_t len);
 
-/* Puts "[key]" in place of the key, and of every piece of it that is long
- * enough to be worth stealing. key may be NULL. */
-void kf_text_redact(char *text, size_t size_bytes, const char *key);
-
 /* A stranger's words made fit for a sentence: one line of valid UTF-8 without
- * control characters, cut to out, without the key (NULL: none). */
+ * control characters, cut to out, and "[key]" in place of the key (NULL: none)
+ * and of every piece of it that is long enough to be worth stealing. */
 void kf_text_quote(const char *text, size_t len, const char *key,
 		   char *out, size_t out_bytes);
 
