@@ -8,10 +8,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 BATCH = 2
-CHANNELS_IN = 32
-CHANNELS_OUT = 48
-HEIGHT = 60
-WIDTH = 60
+CHANNELS_IN = 24
+CHANNELS_OUT = 32
+HEIGHT = 56
+WIDTH = 56
 KERNEL = 3
 
 

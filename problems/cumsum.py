@@ -6,7 +6,7 @@ Sizes can be changed with --set, for instance --set STEPS=100.
 import torch
 import torch.nn as nn
 
-BATCH = 16
+BATCH = 8
 STEPS = 1000
 CHANNELS = 96
 

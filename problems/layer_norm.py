@@ -6,8 +6,8 @@ Sizes can be changed with --set, for instance --set TOKENS=128.
 import torch
 import torch.nn as nn
 
-TOKENS = 2048
-FEATURES = 768
+TOKENS = 1024
+FEATURES = 512
 
 
 class Model(nn.Module):

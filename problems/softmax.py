@@ -6,8 +6,8 @@ Sizes can be changed with --set, for instance --set ROWS=64.
 import torch
 import torch.nn as nn
 
-ROWS = 1024
-COLUMNS = 2000
+ROWS = 768
+COLUMNS = 1000
 SCALE = 0.125
 
 

@@ -27,8 +27,6 @@ def seed_all(seed):
 def prepare_torch(threads):
     """Full precision and the candidates' number of threads."""
     torch.set_num_threads(threads)
-    with contextlib.suppress(RuntimeError):
-        torch.set_num_interop_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     if hasattr(torch, "set_float32_matmul_precision"):
