@@ -21,7 +21,13 @@
 
 struct kf_store;
 
-enum kf_store_mode { KF_STORE_CREATE, KF_STORE_WRITE, KF_STORE_READ };
+enum kf_store_mode {
+	KF_STORE_CREATE,	/* makes the folder; KF_E_INPUT if it already
+				   holds a run */
+	KF_STORE_WRITE,		/* migrates an older schema */
+	KF_STORE_READ,		/* takes no lock: works beside a writer, and on
+				   a folder that cannot be written */
+};
 
 KF_MUST_CHECK enum kf_code kf_store_open(const char *run_dir,
 		enum kf_store_mode mode, struct kf_store **out,
@@ -29,19 +35,23 @@ KF_MUST_CHECK enum kf_code kf_store_open(const char *run_dir,
 void kf_store_close(struct kf_store *store);	/* NULL is allowed */
 const char *kf_store_dir(const struct kf_store *store);
 
-/* The run's settings (command line, versions, device), as JSON; written once. */
+/* The run's settings (command line, versions, device), as JSON; written once:
+ * a second time is KF_E_INPUT. Reading gives an empty object before that. */
 enum kf_code kf_store_settings_set(struct kf_store *store,
 		const json_t *settings, struct kf_err *err);
 enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
 			       struct kf_err *err);
 
-/* Content objects. hash is filled in; storing the same bytes twice is free. */
+/* Content objects. hash is filled in; storing the same bytes twice is free. A
+ * damaged or missing object is KF_E_IO and the sentence names its file; one
+ * larger than out->max is KF_E_LIMIT. */
 enum kf_code kf_store_put(struct kf_store *store, const void *bytes, size_t len,
 			  char hash[KF_HASH_HEX], struct kf_err *err);
 enum kf_code kf_store_get(struct kf_store *store, const char *hash,
 			  struct kf_buf *out, struct kf_err *err);
 
-/* Problems of the run, in order. Adding one of the same name is a no-op. */
+/* Problems of the run, in order. Adding one of the same name is a no-op that
+ * gives its id; whoever minds a changed problem compares the hash. */
 enum kf_code kf_store_problem_add(struct kf_store *store, const char *name,
 		const char *hash, const json_t *info, int64_t *id,
 		struct kf_err *err);
@@ -61,16 +71,21 @@ struct kf_attempt_row {		/* strings owned by the row list */
 	enum kf_attempt_stage stage;
 	char *kind;			/* "start", "generate", "repair", "optimize" */
 	char *prompt_hash, *reply_hash;	/* NULL if none */
+	char *reasoning_hash;		/* NULL if none */
 	char *source_json;		/* [{"name","hash"}], NULL if none */
 	char *verdict_json;		/* NULL until judged */
 	char *state, *reason;		/* "" until judged */
 	double time_ns, baseline_ns, speedup;	/* NaN if unknown */
 	uint64_t tokens_in, tokens_out;
-	char *finish;			/* provider's finish, "" if none */
-	char *asked_at, *judged_at;
+	uint64_t took_ns;		/* of the provider's call */
+	unsigned tries;
+	char *finish, *model;		/* provider's words, "" if none */
+	char *asked_at, *replied_at, *judged_at;	/* "" until then */
 };
 void kf_attempt_rows_free(struct kf_attempt_row *rows, size_t count);
 
+/* Asking again (after a kill before the reply came) replaces the prompt and
+ * gives the same id; an attempt that has its reply is KF_E_INPUT. */
 enum kf_code kf_store_asked(struct kf_store *store, int64_t problem_id,
 		unsigned number, const char *kind, const char *prompt,
 		size_t prompt_len, int64_t *attempt_id, struct kf_err *err);
@@ -84,12 +99,15 @@ struct kf_store_reply {
 	uint64_t tokens_in, tokens_out, took_ns;
 	unsigned tries;
 };
-/* Durable when it returns KF_OK. */
+/* Durable when it returns KF_OK. A second reply is KF_E_INPUT: what was paid
+ * for is never overwritten. */
 enum kf_code kf_store_reply(struct kf_store *store, int64_t attempt_id,
 		const struct kf_store_reply *reply, struct kf_err *err);
-/* source: [{"name","text"}], stored as objects. */
+/* source: [{"name","text"}], stored as objects. May be repeated until the
+ * verdict; an attempt from --start has a source without a reply. */
 enum kf_code kf_store_source(struct kf_store *store, int64_t attempt_id,
 		const json_t *source, struct kf_err *err);
+/* Final: a second verdict is KF_E_INPUT. Times that are unknown are NaN. */
 enum kf_code kf_store_verdict(struct kf_store *store, int64_t attempt_id,
 		const json_t *verdict, const char *state, const char *reason,
 		double time_ns, double baseline_ns, double speedup,

@@ -1,0 +1,155 @@
+/*
+ * The schema, as a list of steps: step i brings a file from version i to
+ * version i + 1. A step that was released never changes; docs/store.md says
+ * what every table and column holds.
+ */
+#include "store/internal.h"
+
+#define APPLICATION_ID 0x6b666f72	/* "kfor", in the file's header */
+
+static const char *const steps[] = {
+	/* 0 -> 1 */
+	"CREATE TABLE run ("
+	"	id INTEGER PRIMARY KEY CHECK (id = 1),"
+	"	created_at TEXT NOT NULL,"
+	"	settings TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TABLE problem ("
+	"	id INTEGER PRIMARY KEY,"
+	"	name TEXT NOT NULL UNIQUE,"
+	"	hash TEXT NOT NULL,"
+	"	info TEXT NOT NULL"
+	") STRICT;"
+	"CREATE TABLE attempt ("
+	"	id INTEGER PRIMARY KEY,"
+	"	problem_id INTEGER NOT NULL REFERENCES problem (id),"
+	"	number INTEGER NOT NULL CHECK (number >= 1),"
+	"	stage INTEGER NOT NULL CHECK (stage BETWEEN 1 AND 4),"
+	"	kind TEXT NOT NULL,"
+	"	prompt_hash TEXT NOT NULL,"
+	"	asked_at TEXT NOT NULL,"
+	"	reply_hash TEXT CHECK (reply_hash IS NULL OR stage >= 2),"
+	"	reasoning_hash TEXT,"
+	"	replied_at TEXT,"
+	"	finish TEXT,"
+	"	model TEXT,"
+	"	tokens_in INTEGER NOT NULL DEFAULT 0,"
+	"	tokens_out INTEGER NOT NULL DEFAULT 0,"
+	"	took_ns INTEGER NOT NULL DEFAULT 0,"
+	"	tries INTEGER NOT NULL DEFAULT 0,"
+	"	source TEXT,"
+	"	verdict TEXT CHECK ((verdict IS NULL) = (stage < 4)),"
+	"	state TEXT,"
+	"	reason TEXT,"
+	"	time_ns REAL,"
+	"	baseline_ns REAL,"
+	"	speedup REAL,"
+	"	judged_at TEXT,"
+	"	UNIQUE (problem_id, number)"
+	") STRICT;",
+};
+
+#define VERSION ((int64_t)KF_COUNT(steps))
+
+static enum kf_code read_number(struct kf_store *store, const char *query,
+				int64_t *out, struct kf_err *err)
+{
+	struct kf_sql sql;
+
+	*out = 0;
+	kf_sql_begin(&sql, store, query);
+	if (kf_sql_row(&sql))
+		*out = kf_sql_get_int(&sql, 0);
+	return kf_sql_end(&sql, "read the schema's version", err);
+}
+
+/* Every step or none: a kill half way leaves the older file. */
+static enum kf_code migrate(struct kf_store *store, int64_t from,
+			    struct kf_err *err)
+{
+	char number[128];
+	enum kf_code code = kf_sql_run(store, "BEGIN IMMEDIATE",
+				       "begin a migration", err);
+
+	if (code)
+		return code;
+	for (int64_t i = from; i < VERSION && !code; i++)
+		code = kf_sql_run(store, steps[i], "make the tables", err);
+	snprintf(number, sizeof(number), "PRAGMA application_id = %d;"
+		 "PRAGMA user_version = %lld;", APPLICATION_ID,
+		 (long long)VERSION);
+	if (!code)
+		code = kf_sql_run(store, number, "note the version", err);
+	if (!code)
+		code = kf_sql_run(store, "COMMIT", "finish a migration", err);
+	if (code)
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+	return code;
+}
+
+enum kf_code kf_schema_create(struct kf_store *store, struct kf_err *err)
+{
+	int64_t tables;
+	enum kf_code code = read_number(store, "SELECT count(*) FROM "
+					"sqlite_master", &tables, err);
+
+	if (code)
+		return code;
+	/* A file without tables is what a kill during creation leaves. */
+	if (tables)
+		return kf_fail(err, KF_E_INPUT, "%s already holds a run; "
+			       "resume it, or name another folder",
+			       store->dir);
+	/* Kept in the file from here on; not possible inside a transaction. */
+	code = kf_sql_run(store, "PRAGMA journal_mode = WAL",
+			  "choose the journal", err);
+	return code ? code : migrate(store, 0, err);
+}
+
+static enum kf_code check_health(struct kf_store *store, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	struct kf_sql sql;
+	char *words = NULL;
+
+	kf_sql_begin(&sql, store, "PRAGMA quick_check(1)");
+	if (kf_sql_row(&sql))
+		words = kf_sql_get_text(&sql, 0);
+	code = kf_sql_end(&sql, "check", err);
+	if (!code && (!words || strcmp(words, "ok") != 0))
+		code = kf_fail(err, KF_E_IO, "%s is damaged (%s); prompts and "
+			       "replies are still under objects/",
+			       store->db_path, words ? words : "no answer");
+	free(words);
+	return code;
+}
+
+enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err)
+{
+	int64_t version, application;
+	enum kf_code code = read_number(store, "PRAGMA user_version", &version,
+					err);
+
+	if (!code)
+		code = read_number(store, "PRAGMA application_id",
+				   &application, err);
+	if (code)
+		return code;
+	if (application != APPLICATION_ID)
+		return kf_fail(err, KF_E_INPUT, "%s is not a run of kforge",
+			       store->db_path);
+	if (version > VERSION)
+		return kf_fail(err, KF_E_INPUT, "%s has version %lld and this "
+			       "kforge knows up to version %lld; use a newer "
+			       "kforge", store->db_path, (long long)version,
+			       (long long)VERSION);
+	code = check_health(store, err);
+	if (code || version == VERSION)
+		return code;
+	if (!store->writable)
+		return kf_fail(err, KF_E_INPUT, "%s has the older version "
+			       "%lld; resume the run once to bring it to "
+			       "version %lld", store->db_path,
+			       (long long)version, (long long)VERSION);
+	return migrate(store, version, err);
+}

@@ -1,0 +1,255 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/internal.h"
+
+#define BUSY_MS 5000
+
+/* --- the lock ------------------------------------------------------------------ */
+
+static enum kf_code refuse_locked(const struct kf_store *store, int fd,
+				  struct kf_err *err)
+{
+	char pid[32] = "";
+	ssize_t got = pread(fd, pid, sizeof(pid) - 1, 0);
+
+	pid[got > 0 ? got : 0] = '\0';
+	pid[strspn(pid, "0123456789")] = '\0';
+	return kf_fail(err, KF_E_UNAVAIL, "run %s is in use by process %s",
+		       store->dir, pid[0] ? pid : "(unknown)");
+}
+
+/* The lock is the kernel's and ends with the process; the number in the file
+ * is for people. The file stays, for removing it would let two in. */
+static enum kf_code take_lock(struct kf_store *store, struct kf_err *err)
+{
+	char *path = kf_path_join(store->dir, "lock");
+	enum kf_code code = KF_OK;
+	char pid[32];
+	int len;
+
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (store->lock_fd < 0) {
+		code = kf_fail_errno(err, "cannot open %s", path);
+	} else if (flock(store->lock_fd, LOCK_EX | LOCK_NB)) {
+		code = errno == EWOULDBLOCK ?
+			refuse_locked(store, store->lock_fd, err) :
+			kf_fail_errno(err, "cannot lock %s", path);
+	} else {
+		len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+		if (ftruncate(store->lock_fd, 0) ||
+		    pwrite(store->lock_fd, pid, (size_t)len, 0) != len)
+			code = kf_fail_errno(err, "cannot write %s", path);
+	}
+	free(path);
+	return code;
+}
+
+/* --- opening -------------------------------------------------------------------- */
+
+static enum kf_code open_db(struct kf_store *store, const char *name,
+			    int flags, struct kf_err *err)
+{
+	int result = sqlite3_open_v2(name, &store->db, flags |
+				     SQLITE_OPEN_NOMUTEX |
+				     SQLITE_OPEN_EXRESCODE, NULL);
+
+	if (result != SQLITE_OK)
+		return kf_sql_fail(store, result, "open the run", err);
+	sqlite3_busy_timeout(store->db, BUSY_MS);
+	/* The file may be anybody's: nothing in it is trusted code. */
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	return KF_OK;
+}
+
+static enum kf_code open_writer(struct kf_store *store, bool create,
+				struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	char *objects = kf_path_join(store->dir, "objects");
+
+	store->writable = true;
+	if (create)
+		code = kf_mkdir_p(objects, err);
+	if (!code)
+		code = take_lock(store, err);
+	if (!code)
+		code = open_db(store, store->db_path, SQLITE_OPEN_READWRITE |
+			       (create ? SQLITE_OPEN_CREATE : 0), err);
+	if (!code)
+		code = kf_sql_run(store, "PRAGMA synchronous = FULL;"
+				  "PRAGMA foreign_keys = ON;", "open the run",
+				  err);
+	if (!code)
+		code = create ? kf_schema_create(store, err)
+			      : kf_schema_check(store, err);
+	if (!code && create)
+		code = kf_folder_sync(store->dir, err);
+	free(objects);
+	return code;
+}
+
+static bool has_wal(const struct kf_store *store)
+{
+	char *path = kf_format("%s-wal", store->db_path);
+	struct stat st;
+	bool has = stat(path, &st) == 0 && st.st_size > 0;
+
+	free(path);
+	return has;
+}
+
+/* SQLite's name for a file that nobody can change, so that it needs no files
+ * beside it. */
+static char *immutable_name(const char *path)
+{
+	struct kf_buf name = { .max = 1u << 16 };
+	char *copy;
+
+	kf_buf_puts(&name, "file:");
+	for (; *path; path++) {
+		if (strchr("?#%", *path))
+			kf_buf_printf(&name, "%%%02x", (unsigned)*path);
+		else
+			kf_buf_add(&name, path, 1);
+	}
+	kf_buf_puts(&name, "?immutable=1");
+	copy = kf_strdup(kf_buf_str(&name));
+	kf_buf_release(&name);
+	return copy;
+}
+
+/* A reader in WAL mode wants to make a file beside the database. Where the
+ * folder forbids that and no writer left a log, the file is complete by
+ * itself. */
+static enum kf_code open_reader(struct kf_store *store, struct kf_err *err)
+{
+	enum kf_code code = open_db(store, store->db_path,
+				    SQLITE_OPEN_READONLY, err);
+	char *name;
+	int result;
+
+	if (code)
+		return code;
+	result = sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master",
+			      NULL, NULL, NULL);
+	if (((result & 0xff) == SQLITE_CANTOPEN ||
+	     (result & 0xff) == SQLITE_READONLY) && !has_wal(store)) {
+		sqlite3_close(store->db);
+		store->db = NULL;
+		name = immutable_name(store->db_path);
+		code = open_db(store, name, SQLITE_OPEN_READONLY |
+			       SQLITE_OPEN_URI, err);
+		free(name);
+	}
+	return code ? code : kf_schema_check(store, err);
+}
+
+static enum kf_code open_any(struct kf_store *store, enum kf_store_mode mode,
+			     struct kf_err *err)
+{
+	if (mode != KF_STORE_CREATE && !kf_path_exists(store->db_path))
+		return kf_fail(err, KF_E_INPUT, "%s is not a run: it has no "
+			       "run.db", store->dir);
+	if (mode == KF_STORE_READ)
+		return open_reader(store, err);
+	return open_writer(store, mode == KF_STORE_CREATE, err);
+}
+
+enum kf_code kf_store_open(const char *run_dir, enum kf_store_mode mode,
+			   struct kf_store **out, struct kf_err *err)
+{
+	struct kf_store *store = kf_alloc(sizeof(*store));
+	enum kf_code code;
+
+	*out = NULL;
+	store->dir = kf_strdup(run_dir);
+	store->db_path = kf_path_join(run_dir, "run.db");
+	store->lock_fd = -1;
+	code = open_any(store, mode, err);
+	if (code)
+		kf_store_close(store);
+	else
+		*out = store;
+	return code;
+}
+
+void kf_store_close(struct kf_store *store)
+{
+	if (!store)
+		return;
+	/* Every statement is finalized where it began, so this cannot fail. */
+	sqlite3_close(store->db);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	free(store->db_path);
+	free(store->dir);
+	free(store);
+}
+
+const char *kf_store_dir(const struct kf_store *store)
+{
+	return store->dir;
+}
+
+enum kf_code kf_store_writable(const struct kf_store *store,
+			       struct kf_err *err)
+{
+	if (store->writable)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "run %s is open for reading only",
+		       store->dir);
+}
+
+/* --- settings ------------------------------------------------------------------- */
+
+enum kf_code kf_store_settings_set(struct kf_store *store,
+				   const json_t *settings, struct kf_err *err)
+{
+	enum kf_code code = kf_store_writable(store, err);
+	struct kf_sql sql;
+	char now[32];
+	char *text;
+
+	if (code)
+		return code;
+	kf_time_iso(now);
+	text = kf_json_text(settings);
+	kf_sql_begin(&sql, store, "INSERT INTO run (id, created_at, settings) "
+		     "VALUES (1, ?, ?)");
+	kf_sql_text(&sql, now);
+	kf_sql_text(&sql, text);
+	code = kf_sql_end(&sql, "store the settings", err);
+	if (code == KF_E_INPUT)
+		code = kf_fail(err, KF_E_INPUT, "run %s already has its "
+			       "settings", store->dir);
+	free(text);
+	return code;
+}
+
+enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
+			       struct kf_err *err)
+{
+	struct kf_sql sql;
+	enum kf_code code;
+	char *text = NULL;
+
+	*out = NULL;
+	kf_sql_begin(&sql, store, "SELECT settings FROM run");
+	if (kf_sql_row(&sql))
+		text = kf_sql_get_text(&sql, 0);
+	code = kf_sql_end(&sql, "read the settings", err);
+	if (!code && text)
+		code = kf_json_parse(text, strlen(text),
+				     "the settings of the run", out, err);
+	else if (!code)
+		*out = json_object();
+	free(text);
+	return code;
+}
