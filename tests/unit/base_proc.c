@@ -101,7 +101,8 @@ static void test_large_input_comes_back_whole(void **state)
 	for (size_t i = 0; i < len; i++)
 		bytes[i] = (char)(i % 251);
 	assert_int_equal(shell("cat", (struct kf_proc_spec) {
-			       .stdin_bytes = bytes, .stdin_len = len }), KF_OK);
+			       .stdin_bytes = bytes, .stdin_len = len }),
+			 KF_OK);
 	assert_int_equal(out.len, len);
 	assert_memory_equal(out.data, bytes, len);
 	free(bytes);
@@ -122,7 +123,8 @@ static void test_input_that_nobody_reads_is_no_trouble(void **state)
 
 	(void)state;
 	assert_int_equal(shell("exec <&-; echo done", (struct kf_proc_spec) {
-			       .stdin_bytes = bytes, .stdin_len = len }), KF_OK);
+			       .stdin_bytes = bytes, .stdin_len = len }),
+			 KF_OK);
 	assert_string_equal(kf_buf_str(&out), "done\n");
 	assert_int_equal(end.exit_code, 0);
 	free(bytes);
