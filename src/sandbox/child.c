@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -61,6 +63,25 @@ static void close_on_exec(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* Root without capabilities is a user who owns root's files; exec must not
+ * give them back. Does nothing to other users, who have none to lose. */
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (geteuid() == 0) {
+		if (prctl(PR_SET_SECUREBITS, SECURE_ALL_BITS | SECURE_ALL_LOCKS,
+			  0, 0, 0))
+			return false;
+		for (unsigned long cap = 0; cap < 64; cap++)
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	}
+	return syscall(SYS_capset, &head, none) == 0;
+}
+
 /* Descriptors to their numbers, by way of copies above them all: a source may
  * have the number that another one is to get. Returns report_fd's copy. */
 static int place(const struct kf_child *child)
@@ -91,6 +112,8 @@ static int place(const struct kf_child *child)
 			give_up(report, "descriptors");
 	if (!child->confine)
 		return report;
+	if (!drop_capabilities())
+		give_up(report, "capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		give_up(report, "no new privileges");
 	if (copy[n + 3] >= 0 &&

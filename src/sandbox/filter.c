@@ -116,7 +116,7 @@ static bool begin(struct builder *b, uint32_t otherwise, struct kf_err *err)
 	return true;
 }
 
-int kf_filter_common_fd(bool weak, struct kf_err *err)
+int kf_filter_common_fd(enum kf_filter_company company, struct kf_err *err)
 {
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
 	const struct when always[] = {
@@ -138,6 +138,8 @@ int kf_filter_common_fd(bool weak, struct kf_err *err)
 	 * what abort() does must remain. */
 	const struct when signals[] = {
 		{ refuse, "tgkill", 2, SCMP_CMP_NE, SIGABRT, 0 },
+	};
+	const struct when limits[] = {
 		{ refuse, "prlimit64", 0, SCMP_CMP_NE, 0, 0 },
 	};
 	struct builder b;
@@ -150,11 +152,15 @@ int kf_filter_common_fd(bool weak, struct kf_err *err)
 	 * flags lie in memory, where a filter cannot see them. */
 	add_all(&b, SCMP_ACT_ERRNO(ENOSYS), kf_calls_absent);
 	add_when(&b, always, KF_COUNT(always));
-	if (weak) {
-		add_all(&b, refuse, kf_calls_outside);
-		add_when(&b, signals, KF_COUNT(signals));
-	} else {
+	if (company == KF_FILTER_NAMESPACES) {
 		add_when(&b, local, KF_COUNT(local));
+	} else {
+		add_all(&b, refuse, kf_calls_outside);
+		add_when(&b, limits, KF_COUNT(limits));
+	}
+	if (company == KF_FILTER_ALONE) {
+		add_all(&b, refuse, kf_calls_signaling);
+		add_when(&b, signals, KF_COUNT(signals));
 	}
 	return export(&b, err);
 }
@@ -199,7 +205,7 @@ int kf_filter_strict_fd(struct kf_err *err)
 int kf_sandbox_filter_fd(enum kf_sandbox_profile profile, struct kf_err *err)
 {
 	return profile == KF_SANDBOX_HOST ? kf_filter_strict_fd(err)
-					  : kf_filter_common_fd(false, err);
+					  : kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 }
 
 void kf_sandbox_syscall_name(int number, char out[48])

@@ -11,9 +11,15 @@
 
 #include "sandbox/sandbox.h"
 
-/* Compiled BPF in a memfd, or -1 and *err. weak also denies what namespaces
- * make harmless: sockets of this machine and signals to its processes. */
-int kf_filter_common_fd(bool weak, struct kf_err *err);
+/* What else holds the program; where less does, the filter denies more. */
+enum kf_filter_company {
+	KF_FILTER_NAMESPACES,		/* sockets and signals go nowhere */
+	KF_FILTER_SIGNALS_SCOPED,	/* Landlock keeps signals inside */
+	KF_FILTER_ALONE,
+};
+
+/* Compiled BPF in a memfd, or -1 and *err. */
+int kf_filter_common_fd(enum kf_filter_company company, struct kf_err *err);
 int kf_filter_strict_fd(struct kf_err *err);
 
 #endif

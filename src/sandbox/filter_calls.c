@@ -42,12 +42,16 @@ const char *const kf_calls_absent[] = {
 
 /* Network and ipc namespaces make these harmless in the other tiers. */
 const char *const kf_calls_outside[] = {
-	"socket", "connect", "bind", "listen", "accept", "accept4", "kill",
-	"tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open",
-	"pidfd_send_signal", "shmget", "shmat", "shmctl", "semget", "semop",
+	"socket", "connect", "bind", "listen", "accept", "accept4", "shmget", "shmat", "shmctl", "semget", "semop",
 	"semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl",
 	"mq_open", "mq_unlink", "setpriority", "ioprio_set",
 	"sched_setscheduler", "sched_setparam", "sched_setattr",
+	NULL
+};
+
+const char *const kf_calls_signaling[] = {
+	"kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+	"pidfd_open", "pidfd_send_signal",
 	NULL
 };
 

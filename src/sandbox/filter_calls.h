@@ -7,6 +7,7 @@ extern const char *const kf_calls_hostile[];	/* SIGSYS */
 extern const char *const kf_calls_refused[];	/* EPERM */
 extern const char *const kf_calls_absent[];	/* ENOSYS */
 extern const char *const kf_calls_outside[];	/* EPERM, weak tier only */
+extern const char *const kf_calls_signaling[];	/* EPERM, without Landlock */
 
 /* The strict filter; whatever is in none of them is SIGSYS. */
 extern const char *const kf_calls_computing[];	/* allowed */

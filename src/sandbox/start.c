@@ -130,6 +130,7 @@ static void add_limits(struct kf_child *child, const struct kf_limits *limits,
 		       enum kf_sandbox_tier tier)
 {
 	uint64_t seconds = (limits->cpu_ns + KF_NS_PER_S - 1) / KF_NS_PER_S;
+	uint64_t tasks;
 
 	kf_child_limit(child, RLIMIT_CPU, seconds, seconds + 1);
 	kf_child_limit(child, RLIMIT_FSIZE, limits->file_bytes,
@@ -145,10 +146,9 @@ static void add_limits(struct kf_child *child, const struct kf_limits *limits,
 		return;
 	/* It counts all of the user's tasks, and does not bind root; the
 	 * samples of usage.c do the exact work. */
-	kf_child_limit(child, RLIMIT_NPROC, kf_usage_tasks_of_user() +
-		       limits->processes + OWN_TASKS,
-		       kf_usage_tasks_of_user() + limits->processes +
-		       OWN_TASKS);
+	tasks = (uint64_t)kf_usage_tasks_of_user() + limits->processes +
+		OWN_TASKS;
+	kf_child_limit(child, RLIMIT_NPROC, tasks, tasks);
 }
 
 /* Descriptors that bwrap reads itself get numbers above those passed on. */
@@ -174,7 +174,7 @@ static enum kf_code prepare_bwrap(struct launch *l, struct kf_sandbox *box,
 		return kf_fail(err, KF_E_UNAVAIL, "cannot start bwrap "
 			       "(bubblewrap): not installed; install it, or "
 			       "ask for less protection with --sandbox=weak");
-	l->filter_fd = kf_filter_common_fd(false, err);
+	l->filter_fd = kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 	if (l->filter_fd < 0)
 		return KF_E_UNAVAIL;
 	status = add_own_fd(&l->child, l->pipe[STATUS][1]);
@@ -193,7 +193,10 @@ static enum kf_code load_filter(struct launch *l, struct kf_err *err)
 	struct stat st;
 	ssize_t got = -1;
 
-	l->filter_fd = kf_filter_common_fd(true, err);
+	l->filter_fd = kf_filter_common_fd(kf_landlock_abi() >=
+					   KF_LANDLOCK_SIGNALS
+					   ? KF_FILTER_SIGNALS_SCOPED
+					   : KF_FILTER_ALONE, err);
 	if (l->filter_fd < 0)
 		return KF_E_UNAVAIL;
 	l->filter = kf_alloc(FILTER_BYTES);
@@ -207,6 +210,19 @@ static enum kf_code load_filter(struct launch *l, struct kf_err *err)
 		.filter = l->filter,
 	};
 	return KF_OK;
+}
+
+/* Compilers write to /tmp unless told otherwise, which is refused here. */
+static void add_tmpdir(struct kf_words *env, const char *tmp_path)
+{
+	char *text = kf_format("TMPDIR=%s", tmp_path);
+	bool there = false;
+
+	for (size_t i = 0; i < env->count; i++)
+		there |= strncmp(env->word[i], "TMPDIR=", 7) == 0;
+	if (!there)
+		kf_words_add(env, text);
+	free(text);
 }
 
 static enum kf_code prepare_weak(struct launch *l, struct kf_sandbox *box,
@@ -236,6 +252,7 @@ static enum kf_code prepare_weak(struct launch *l, struct kf_sandbox *box,
 	}
 	kf_weak_words(spec, box->tmp_path, spec->argv, &l->argv);
 	kf_weak_words(spec, box->tmp_path, spec->env, &l->env);
+	add_tmpdir(&l->env, box->tmp_path);
 	l->program = kf_strdup(l->argv.word[0]);
 	l->cwd = spec->cwd ? kf_weak_path(spec, box->tmp_path, spec->cwd)
 			   : kf_strdup("/");

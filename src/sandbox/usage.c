@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define PROCESSES_MAX 65536
+#define DEPTH_MAX 4096
 
 struct process {
 	pid_t pid, parent;
@@ -85,22 +86,37 @@ static void read_all(struct table *table)
 		closedir(d);
 }
 
-/* Marks root and its descendants. */
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = ((const struct process *)a)->pid;
+	pid_t y = ((const struct process *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+/* The table was not read in one instant, so parents may form a circle. */
+static bool descends(const struct table *table, const struct process *p,
+		     pid_t root)
+{
+	for (unsigned i = 0; p && i < DEPTH_MAX; i++) {
+		struct process key = { .pid = p->parent };
+
+		if (p->inside || p->pid == root)
+			return true;
+		p = bsearch(&key, table->row, table->count,
+			    sizeof(table->row[0]), by_pid);
+	}
+	return false;
+}
+
+/* Marks root and its descendants. A fork bomb makes long tables. */
 static void mark(struct table *table, pid_t root)
 {
-	bool more = true;
-
+	if (!table->count)
+		return;
+	qsort(table->row, table->count, sizeof(table->row[0]), by_pid);
 	for (size_t i = 0; i < table->count; i++)
-		table->row[i].inside = table->row[i].pid == root;
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < table->count; i++)
-			for (size_t k = 0; !table->row[i].inside &&
-			     k < table->count; k++)
-				if (table->row[k].inside &&
-				    table->row[k].pid == table->row[i].parent)
-					more = table->row[i].inside = true;
-	}
+		table->row[i].inside = descends(table, &table->row[i], root);
 }
 
 static uint64_t kilobytes(const char *text, const char *key)

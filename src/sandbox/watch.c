@@ -7,8 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_NS (10 * KF_NS_PER_MS)	/* with a control group: one read */
-#define SAMPLE_NS (25 * KF_NS_PER_MS)	/* without: a walk through /proc */
+#define LOOK_NS (10 * KF_NS_PER_MS)	/* between two looks at limits */
 #define DRAIN_ROUNDS 64			/* chunks of output taken at a time */
 #define SWEEP_NS (5 * KF_NS_PER_S)	/* for the dying to be dead */
 
@@ -54,12 +53,25 @@ static void find_init(struct kf_sandbox *box)
 
 static void drain_all(struct kf_sandbox *box)
 {
-	bool ignored;
-
 	drain(&box->out_fd, &box->out, &box->truncated);
 	drain(&box->errout_fd, &box->errout, &box->truncated);
-	drain(&box->status_fd, &box->status, &ignored);
+	drain(&box->status_fd, &box->status, &(bool) { false });
 	find_init(box);
+}
+
+/* bwrap's tree dies with it, but not before bwrap has arranged that: in its
+ * first milliseconds the two must be killed one by one. */
+static void kill_namespace(struct kf_sandbox *box)
+{
+	drain(&box->status_fd, &box->status, &(bool) { false });
+	find_init(box);
+	if (box->init_fd >= 0) {
+		syscall(SYS_pidfd_send_signal, box->init_fd, SIGKILL, NULL, 0);
+	} else {
+		kill(box->pid, SIGSTOP);	/* no more children */
+		kf_usage_kill(box->pid);
+	}
+	kill(box->pid, SIGKILL);
 }
 
 void kf_box_stop(struct kf_sandbox *box, enum kf_end why,
@@ -73,8 +85,10 @@ void kf_box_stop(struct kf_sandbox *box, enum kf_end why,
 	va_start(ap, detail);
 	vsnprintf(box->detail, sizeof(box->detail), detail, ap);
 	va_end(ap);
-	/* The keeper kills its tree itself; bwrap's dies with it. */
-	kill(box->pid, box->tier == KF_TIER_WEAK ? SIGTERM : SIGKILL);
+	if (box->tier == KF_TIER_WEAK)
+		kill(box->pid, SIGTERM);	/* the keeper does the rest */
+	else
+		kill_namespace(box);
 }
 
 static void look_at_cgroup(struct kf_sandbox *box)
@@ -94,8 +108,8 @@ static void look_at_tree(struct kf_sandbox *box)
 			    (unsigned long)(limits->memory_bytes >> 20));
 	else if (box->usage.tasks > limits->processes + 2)
 		kf_box_stop(box, KF_END_VIOLATION,
-			    "had more than %u processes and threads",
-			    limits->processes);
+			    "had %u processes and threads, more than %u",
+			    box->usage.tasks, limits->processes);
 }
 
 static void enforce(struct kf_sandbox *box)
@@ -107,7 +121,7 @@ static void enforce(struct kf_sandbox *box)
 	if (now_ns - box->start_ns > box->limits.wall_ns)
 		kf_box_stop(box, KF_END_WALL, "ran longer than %.3g s",
 			    (double)box->limits.wall_ns / 1e9);
-	if (now_ns - box->look_ns < (box->cgroup ? LOOK_NS : SAMPLE_NS))
+	if (now_ns - box->look_ns < LOOK_NS)
 		return;
 	if (box->cgroup)
 		look_at_cgroup(box);

@@ -12,6 +12,8 @@
 #include "sandbox/bwrap.h"
 #include "sandbox/child.h"
 
+#define KF_LANDLOCK_SIGNALS 6	/* from this ABI on signals stay inside */
+
 /* The Landlock ABI of this kernel, 0 if it has none. */
 int kf_landlock_abi(void);
 /* A ruleset that allows the binds and tmp_path; -1 without an error where the
