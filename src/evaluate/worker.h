@@ -28,7 +28,8 @@ struct kf_worker_spec {
 	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
 	unsigned threads;		/* OMP_NUM_THREADS */
 	enum kf_sandbox_tier tier_min;
-	struct kf_limits limits;
+	struct kf_limits limits;	/* memory: what the program may use beside
+					   the tensors */
 	const volatile int *cancel;
 };
 
@@ -52,7 +53,9 @@ struct kf_call_end {
 	uint64_t time_ns;	/* supervisor's clock, handshake taken off */
 	uint64_t cpu_ns;	/* processor time of the worker in this call */
 	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
-	uint64_t idle_cpu_ns;	/* processor time used between calls, up to this */
+	uint64_t idle_cpu_ns;	/* processor time used since the last call was
+				   over (its clean-up aside): threads that spin
+				   for a while, or work that was put off */
 	char text[512];		/* one sentence about what happened, "" if good */
 	char output[2048];	/* tail of what the program printed, cleaned */
 };
@@ -82,6 +85,11 @@ uint32_t kf_worker_pattern(const struct kf_worker *worker);
 bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
 		      int64_t *offset);
 
+/* True if any of 64 secretly chosen elements of each output has changed since
+ * the last call was over: work went on after kf_forward had returned. Ask when
+ * the outputs have been looked at, before the next poison. */
+bool kf_worker_late(const struct kf_worker *worker);
+
 /* kf_prepare with the weights as they are now (in[].data NULL). */
 KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
@@ -90,10 +98,17 @@ KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
 		struct kf_err *err);
 
+/* Ends the process and its tree, if it still runs. Shared memory stays. */
+void kf_worker_stop(struct kf_worker *worker);
+/* These two are known once the worker has ended or was stopped; until then
+ * they are KF_TIER_NONE and 0. */
 enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker);
-uint64_t kf_worker_handshake_ns(const struct kf_worker *worker);
 uint64_t kf_worker_memory_peak(const struct kf_worker *worker); /* 0 unknown */
-/* Ends the process and its tree. NULL is allowed. */
+/* What an empty call takes by the supervisor's clock: the least of 20 is taken
+ * off every time; *median (may be NULL) is the usual one. */
+uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
+				uint64_t *median);
+/* Stops it and gives everything back. NULL is allowed. */
 void kf_worker_free(struct kf_worker *worker);
 
 #endif

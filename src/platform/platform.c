@@ -241,7 +241,7 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 				     const char *name, struct kf_platform *p)
 {
 	static const char *const known[] = { "name", "title", "driver", "files",
-		"compiler", "command", "libraries", "dtypes", "limits", NULL };
+		"compiler", "command", "dtypes", "limits", NULL };
 	static const char *const known_limits[] = { "build", "run", NULL };
 	enum kf_code code;
 
@@ -261,13 +261,6 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 		code = read_files(r, object, p);
 	if (!code)
 		code = read_command(r, object, p);
-	if (!code)
-		code = read_strings(r, object, "libraries", &p->library,
-				    &p->library_count);
-	for (size_t i = 0; i < p->library_count && !code; i++)
-		if (!is_file_name(p->library[i]))
-			code = wrong(r, "libraries",
-				     "must be plain file names");
 	if (!code)
 		code = read_dtypes(r, object, p);
 	if (!code && json_is_object(json_object_get(object, "limits")))
@@ -409,7 +402,6 @@ void kf_platform_free(struct kf_platform *p)
 	free_strings(p->example_text, p->file_count);
 	free(p->file);
 	free_strings(p->compiler, p->compiler_count);
-	free_strings(p->library, p->library_count);
 	for (size_t i = 0; p->command && p->command[i]; i++)
 		free(p->command[i]);
 	free(p->command);

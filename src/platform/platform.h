@@ -33,9 +33,6 @@ struct kf_platform {
 	char **command;		/* owned; with {compiler} {source} {output}
 				   {include}; NULL-terminated; empty where the
 				   driver compiles by itself */
-	char **library;		/* owned; file names of shared libraries that a
-				   running program may need: "libgomp.so.1" */
-	size_t library_count;
 	char *notes;		/* owned; text of notes.md, "" if none */
 	char *example_problem;	/* owned; text */
 	char **example_text;	/* owned; one text per file[]; NULL if absent */

@@ -1,0 +1,378 @@
+#include "evaluate/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * What outputs hold before a call, in turn, and guards always the first. The
+ * first is a NaN as float32, float64, float16 and bfloat16; the second a large
+ * finite number in each of them. Neither is 0 or 1 as a bool. Two of them, so
+ * that a program cannot leave one in place that happens to be right.
+ */
+static const uint32_t patterns[] = { 0xfff1fff1u, 0x7a3c7a3cu };
+
+#define ARENA_MAX	(UINT64_C(1) << 40)
+#define PAGE		4096u
+
+static size_t rounded(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+/* --- shared memory ---------------------------------------------------------------- */
+
+static enum kf_code shared_init(struct kf_shared *s, const char *name,
+				size_t bytes, bool read_only,
+				struct kf_err *err)
+{
+	char path[64];
+
+	s->bytes = rounded(bytes ? bytes : 1, PAGE);
+	s->fd = memfd_create(name, MFD_CLOEXEC);
+	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->bytes))
+		return kf_fail_errno(err, "cannot make %zu bytes of shared "
+				     "memory", s->bytes);
+	/* Populated here, so that the pages are counted as ours and not as the
+	 * candidate's. */
+	s->data = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, s->fd, 0);
+	if (s->data == MAP_FAILED) {
+		s->data = NULL;
+		return kf_fail_errno(err, "cannot map %zu bytes of shared "
+				     "memory", s->bytes);
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	s->pass_fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+	if (s->pass_fd < 0)
+		return kf_fail_errno(err, "cannot reopen shared memory");
+	return KF_OK;
+}
+
+static void shared_release(struct kf_shared *s)
+{
+	if (s->data)
+		munmap(s->data, s->bytes);
+	if (s->pass_fd >= 0)
+		close(s->pass_fd);
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct kf_shared) { .fd = -1, .pass_fd = -1 };
+}
+
+/* --- layout ------------------------------------------------------------------------ */
+
+/* Places tensors one after the other, each aligned, with at least `gap` bytes
+ * after it; returns false if that is more than can be. */
+static bool lay_out(const struct kf_tensor_info *info, size_t count,
+		    size_t gap, struct kf_span *span, size_t *at)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (info[i].bytes > ARENA_MAX || *at > ARENA_MAX)
+			return false;
+		span[i] = (struct kf_span) {
+			.offset = *at,
+			.bytes = info[i].bytes,
+			.element = kf_dtype_bytes(info[i].dtype),
+		};
+		*at = rounded(*at + info[i].bytes + gap, KF_RUNNER_ALIGNMENT);
+	}
+	return true;
+}
+
+static struct kf_host_tensor *fill_table(struct kf_host_tensor *t,
+					 const struct kf_tensor_info *info,
+					 const struct kf_span *span,
+					 size_t count)
+{
+	for (size_t i = 0; i < count; i++, t++) {
+		*t = (struct kf_host_tensor) {
+			.offset = span[i].offset,
+			.dtype = (int32_t)info[i].dtype,
+			.rank = info[i].rank,
+		};
+		memcpy(t->shape, info[i].shape, sizeof(t->shape));
+	}
+	return t;
+}
+
+static size_t names_bytes(const struct kf_bundle *b)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < b->weight_count; i++)
+		bytes += strlen(b->weight[i].name) + 1;
+	return bytes;
+}
+
+static void fill_request(struct kf_arena *a, const struct kf_bundle *b)
+{
+	struct kf_host_request *r = kf_arena_request(a);
+	struct kf_host_tensor *t = (struct kf_host_tensor *)(r + 1);
+	struct kf_host_tensor *weight;
+	struct kf_scalar *scalar;
+	uint64_t at = 0;
+	char *names;
+
+	t = fill_table(t, b->in, a->in, b->in_count);
+	weight = t;
+	t = fill_table(t, b->weight, a->weight, b->weight_count);
+	t = fill_table(t, b->out, a->out, b->out_count);
+	scalar = (struct kf_scalar *)t;
+	for (size_t i = 0; i < b->scalar_count; i++)
+		scalar[i] = (struct kf_scalar) {
+			.size = sizeof(struct kf_scalar),
+			.kind = b->scalar[i].kind,
+			.i = b->scalar[i].i,
+			.f = b->scalar[i].f,
+		};
+	names = (char *)(scalar + b->scalar_count);
+	for (size_t i = 0; i < b->weight_count; i++) {
+		size_t len = strlen(b->weight[i].name) + 1;
+
+		memcpy(names + at, b->weight[i].name, len);
+		weight[i].name = at;
+		at += len;
+	}
+}
+
+static void remember_names(struct kf_arena *a, const struct kf_bundle *b)
+{
+	size_t count = b->in_count + b->weight_count;
+
+	a->in_name = kf_alloc(count * sizeof(a->in_name[0]));
+	for (size_t i = 0; i < count; i++)
+		a->in_name[i] = i < b->in_count
+			? kf_format("input %zu (%s)", i, b->in[i].name)
+			: kf_format("weight %s", b->weight[i - b->in_count].name);
+}
+
+void kf_arena_empty(struct kf_arena *arena)
+{
+	const struct kf_shared none = { .fd = -1, .pass_fd = -1 };
+
+	*arena = (struct kf_arena) { .request = none, .reply = none,
+				     .inputs = none, .outputs = none };
+}
+
+enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
+			   const char *driver, const char *device,
+			   uint64_t memory_max, uint32_t spins,
+			   struct kf_err *err)
+{
+	size_t in_bytes = 0, out_bytes = KF_RUNNER_GUARD, request_bytes;
+	size_t tensors = b->in_count + b->weight_count + b->out_count;
+	struct kf_host_request *r;
+	enum kf_code code;
+
+	kf_arena_empty(a);
+	a->in_count = b->in_count;
+	a->weight_count = b->weight_count;
+	a->out_count = b->out_count;
+	a->in = kf_alloc(b->in_count * sizeof(a->in[0]));
+	a->weight = kf_alloc(b->weight_count * sizeof(a->weight[0]));
+	a->out = kf_alloc(b->out_count * sizeof(a->out[0]));
+	a->sample_at = kf_alloc(b->out_count * KF_ARENA_SAMPLES *
+				sizeof(a->sample_at[0]));
+	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
+	kf_random_bytes(&a->rng, sizeof(a->rng));
+	remember_names(a, b);
+	if (!lay_out(b->in, b->in_count, KF_RUNNER_ALIGNMENT, a->in,
+		     &in_bytes) ||
+	    !lay_out(b->weight, b->weight_count, KF_RUNNER_ALIGNMENT,
+		     a->weight, &in_bytes) ||
+	    !lay_out(b->out, b->out_count, KF_RUNNER_GUARD, a->out,
+		     &out_bytes))
+		return kf_fail(err, KF_E_LIMIT, "the tensors are larger than "
+			       "2^40 bytes");
+	request_bytes = sizeof(*r) + tensors * sizeof(struct kf_host_tensor) +
+			b->scalar_count * sizeof(struct kf_scalar) +
+			names_bytes(b);
+	code = shared_init(&a->request, "kforge-request", request_bytes, true,
+			   err);
+	if (!code)
+		code = shared_init(&a->reply, "kforge-reply",
+				   sizeof(struct kf_host_reply), false, err);
+	if (!code)
+		code = shared_init(&a->inputs, "kforge-inputs", in_bytes, true,
+				   err);
+	if (!code)
+		code = shared_init(&a->outputs, "kforge-outputs", out_bytes,
+				   false, err);
+	if (code)
+		return code;
+	r = kf_arena_request(a);
+	r->magic = KF_HOST_MAGIC;
+	r->spins = spins;
+	r->total_bytes = request_bytes;
+	r->in_bytes = in_bytes;
+	r->out_bytes = out_bytes;
+	r->memory_max = memory_max;
+	r->in_count = (uint32_t)b->in_count;
+	r->weight_count = (uint32_t)b->weight_count;
+	r->out_count = (uint32_t)b->out_count;
+	r->scalar_count = (uint32_t)b->scalar_count;
+	r->names_bytes = names_bytes(b);
+	snprintf(r->driver, sizeof(r->driver), "%s", driver);
+	snprintf(r->device, sizeof(r->device), "%s", device);
+	fill_request(a, b);
+	/* Reading a little too far gives NaN, not a convenient zero. */
+	memset(a->inputs.data, 0xff, a->inputs.bytes);
+	kf_arena_poison(a);
+	return KF_OK;
+}
+
+void kf_arena_release(struct kf_arena *a)
+{
+	for (size_t i = 0; a->in_name && i < a->in_count + a->weight_count; i++)
+		free(a->in_name[i]);
+	free(a->in_name);
+	free(a->sample);
+	free(a->sample_at);
+	free(a->out);
+	free(a->weight);
+	free(a->in);
+	shared_release(&a->outputs);
+	shared_release(&a->inputs);
+	shared_release(&a->reply);
+	shared_release(&a->request);
+	kf_arena_empty(a);
+}
+
+struct kf_host_request *kf_arena_request(const struct kf_arena *arena)
+{
+	return (struct kf_host_request *)(void *)arena->request.data;
+}
+
+struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena)
+{
+	return (struct kf_host_reply *)(void *)arena->reply.data;
+}
+
+/* --- poison and guards ---------------------------------------------------------------- */
+
+static void fill(unsigned char *data, size_t bytes, uint32_t pattern)
+{
+	size_t done = bytes < sizeof(pattern) ? bytes : sizeof(pattern);
+
+	memcpy(data, &pattern, done);
+	while (done < bytes) {
+		size_t more = done < bytes - done ? done : bytes - done;
+
+		/* Doubling: the copies are as fast as memory. */
+		if (more > 1u << 16)
+			more = 1u << 16;
+		memcpy(data + done, data, more);
+		done += more;
+	}
+}
+
+/* The guards around output i: [*before, data) and [end, *after). */
+static void guard_of(const struct kf_arena *a, size_t i, size_t *before,
+		     size_t *after)
+{
+	*before = i ? a->out[i - 1].offset + a->out[i - 1].bytes : 0;
+	*after = i + 1 < a->out_count ? a->out[i + 1].offset
+				      : a->outputs.bytes;
+}
+
+void kf_arena_poison(struct kf_arena *a)
+{
+	unsigned char *data = a->outputs.data;
+	size_t before, after;
+
+	a->pattern = patterns[a->poisoned++ % KF_COUNT(patterns)];
+	a->sampled = false;
+	for (size_t i = 0; i < a->out_count; i++) {
+		size_t end = a->out[i].offset + a->out[i].bytes;
+
+		guard_of(a, i, &before, &after);
+		memset(data + before, 0xff, a->out[i].offset - before);
+		fill(data + a->out[i].offset, a->out[i].bytes, a->pattern);
+		memset(data + end, 0xff, after - end);
+	}
+}
+
+/* The first byte of [from, to) that is not as the guard was, or `to`. */
+static size_t first_touched(const unsigned char *data, size_t from, size_t to)
+{
+	while (from < to && data[from] == 0xff)
+		from++;
+	return from;
+}
+
+bool kf_arena_guards(const struct kf_arena *a, size_t *which, int64_t *offset)
+{
+	const unsigned char *data = a->outputs.data;
+	size_t before, after;
+
+	for (size_t i = 0; i < a->out_count; i++) {
+		size_t start = a->out[i].offset, end = start + a->out[i].bytes;
+		size_t at;
+
+		guard_of(a, i, &before, &after);
+		at = first_touched(data, end, after);
+		if (at < after) {
+			*which = i;
+			*offset = (int64_t)(at - end);
+			return false;
+		}
+		at = first_touched(data, before, start);
+		if (at < start) {
+			*which = i;
+			*offset = (int64_t)at - (int64_t)start;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* --- samples ----------------------------------------------------------------------- */
+
+void kf_arena_sample(struct kf_arena *a)
+{
+	for (size_t i = 0; i < a->out_count * KF_ARENA_SAMPLES; i++) {
+		const struct kf_span *s = &a->out[i / KF_ARENA_SAMPLES];
+		size_t count = s->element ? s->bytes / s->element : 0;
+
+		if (!count)
+			continue;
+		a->sample_at[i] = (size_t)kf_rng_below(&a->rng, count);
+		memcpy(a->sample + i * 8, a->outputs.data + s->offset +
+		       a->sample_at[i] * s->element, s->element);
+	}
+	a->sampled = true;
+}
+
+bool kf_arena_late(const struct kf_arena *a)
+{
+	for (size_t i = 0; a->sampled && i < a->out_count * KF_ARENA_SAMPLES;
+	     i++) {
+		const struct kf_span *s = &a->out[i / KF_ARENA_SAMPLES];
+
+		if (s->element && s->bytes / s->element &&
+		    memcmp(a->sample + i * 8, a->outputs.data + s->offset +
+			   a->sample_at[i] * s->element, s->element) != 0)
+			return true;
+	}
+	return false;
+}
+
+void kf_arena_describe(const struct kf_arena *a, uint64_t offset, char *out,
+		       size_t size)
+{
+	size_t count = a->in_count + a->weight_count;
+
+	snprintf(out, size, "memory beside the inputs");
+	for (size_t i = 0; i < count; i++) {
+		const struct kf_span *s = i < a->in_count
+			? &a->in[i] : &a->weight[i - a->in_count];
+
+		if (offset < s->offset || offset - s->offset >= s->bytes)
+			continue;
+		snprintf(out, size, "%s at byte %llu", a->in_name[i],
+			 (unsigned long long)(offset - s->offset));
+		return;
+	}
+}

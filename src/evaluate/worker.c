@@ -1,0 +1,549 @@
+#include "evaluate/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "evaluate/arena.h"
+#include "evaluate/worker_end.h"
+
+#define RUNNER		"/kforge-runner"
+#define ARTEFACT	"/program.so"
+
+#define SPINS		1000u		/* 10 to 50 microseconds */
+#define SLICE_NS	(8 * KF_NS_PER_MS)	/* between looks at the sandbox */
+#define READY_NS	(20 * KF_NS_PER_S)	/* for a process to start */
+#define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
+#define BETWEEN_NS	(20 * KF_NS_PER_S)	/* for ARM, PING and TIDY */
+#define OUTPUT_MAX	(64u << 10)
+#define PINGS		20u
+
+struct kf_worker {
+	const struct kf_driver *driver;
+	const volatile int *cancel;
+	struct kf_arena arena;
+	struct kf_sandbox *box;
+	int hello_fd;			/* -1 once it has been heard */
+	bool dead;
+	unsigned sequence;		/* of the last command */
+	clockid_t clock;		/* the worker's processor time */
+	uint64_t cpu_ns;		/* of that clock when the last call was over */
+	uint64_t ping_ns_min, ping_ns_median;
+	enum kf_sandbox_tier tier;
+	uint64_t memory_bytes_peak;
+};
+
+/* --- the handshake ------------------------------------------------------------------ */
+
+static void wake(atomic_uint *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void sleep_on(atomic_uint *word, unsigned value, uint64_t ns)
+{
+	struct timespec slice = {
+		.tv_sec = (time_t)(ns / KF_NS_PER_S),
+		.tv_nsec = (long)(ns % KF_NS_PER_S),
+	};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &slice, NULL, 0);
+}
+
+/* One command and its answer. It sleeps while it waits: on a small machine a
+ * supervisor that spins would take a processor from the candidate. *took_ns is
+ * from the word to the answer. */
+static enum kf_wait transact(struct kf_worker *w, enum kf_host_command command,
+			     uint64_t timeout_ns, uint64_t *took_ns)
+{
+	struct kf_host_request *request = kf_arena_request(&w->arena);
+	atomic_uint *done = &kf_arena_reply(&w->arena)->done;
+	unsigned before = w->sequence, want = ++w->sequence;
+	uint64_t start_ns, left_ns = timeout_ns;
+
+	request->command = (uint32_t)command;
+	start_ns = kf_now_ns();
+	atomic_store(&request->go, want);
+	wake(&request->go);
+	for (;;) {
+		unsigned now = atomic_load(done);
+
+		*took_ns = kf_now_ns() - start_ns;
+		if (now == want)
+			return KF_WAIT_ANSWERED;
+		if (now != before)
+			return KF_WAIT_BROKEN;
+		if (*took_ns >= timeout_ns)
+			return KF_WAIT_LATE;
+		left_ns = timeout_ns - *took_ns;
+		sleep_on(done, before, left_ns < SLICE_NS ? left_ns : SLICE_NS);
+		if (atomic_load(done) != before)
+			continue;
+		if (w->cancel && *w->cancel)
+			return KF_WAIT_CANCELED;
+		if (kf_sandbox_ended(w->box) && atomic_load(done) == before)
+			return KF_WAIT_ENDED;
+	}
+}
+
+static uint64_t cpu_now(const struct kf_worker *w)
+{
+	struct timespec t;
+
+	if (clock_gettime(w->clock, &t))
+		return w->cpu_ns;	/* it has just ended */
+	return (uint64_t)t.tv_sec * KF_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The clock of a process that has just ended may fall behind. */
+static uint64_t since(uint64_t now_ns, uint64_t then_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
+/* --- its end ---------------------------------------------------------------------- */
+
+/* Ends the process, whatever it does, and learns what the sandbox knows. */
+static enum kf_code bury(struct kf_worker *w, bool ended,
+			 struct kf_outcome *outcome, struct kf_err *err)
+{
+	enum kf_code code;
+
+	w->dead = true;
+	code = ended ? kf_sandbox_wait(w->box, outcome, err)
+		     : kf_sandbox_kill(w->box, outcome, err);
+	w->tier = outcome->tier;
+	w->memory_bytes_peak = outcome->memory_bytes_peak;
+	return code;
+}
+
+/* The command was not answered: bury the worker and say why. */
+static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
+			 enum kf_host_command command, uint64_t timeout_ns,
+			 struct kf_call_end *end, struct kf_err *err)
+{
+	struct kf_host_fault fault = kf_arena_reply(&w->arena)->fault;
+	struct kf_outcome outcome = { 0 };
+	enum kf_code code = bury(w, why == KF_WAIT_ENDED, &outcome, err);
+
+	fault.text[sizeof(fault.text) - 1] = '\0';
+	if (!code && (why == KF_WAIT_CANCELED ||
+		      (why == KF_WAIT_ENDED && outcome.end == KF_END_CANCELED)))
+		code = kf_fail(err, KF_E_CANCELED, "stopped");
+	if (!code)
+		kf_worker_explain(why, command, &outcome, &fault, &w->arena,
+				  timeout_ns, end);
+	kf_outcome_release(&outcome);
+	return code;
+}
+
+/* The reply's sentence, made harmless. */
+static void reply_text(const struct kf_worker *w, char *out, size_t size)
+{
+	struct kf_buf clean = { .max = size - 1 };
+	char copy[sizeof(kf_arena_reply(&w->arena)->text)];
+
+	memcpy(copy, kf_arena_reply(&w->arena)->text, sizeof(copy));
+	kf_utf8_clean(copy, strnlen(copy, sizeof(copy)), &clean);
+	snprintf(out, size, "%s", kf_buf_str(&clean));
+	kf_buf_release(&clean);
+}
+
+/* The runner says that something of ours failed. Where the candidate's code
+ * shares its process, that is the candidate speaking. */
+static enum kf_code runner_trouble(struct kf_worker *w, uint32_t code,
+				   enum kf_host_command command,
+				   struct kf_call_end *end, struct kf_err *err)
+{
+	char text[512];
+
+	if (w->driver->in_process)
+		return fail(w, KF_WAIT_BROKEN, command, 0, end, err);
+	reply_text(w, text, sizeof(text));
+	kf_worker_stop(w);
+	return kf_fail(err, code <= KF_E_CANCELED ? (enum kf_code)code
+			: KF_E_IO, "the runner: %s", text);
+}
+
+/* --- starting ---------------------------------------------------------------------- */
+
+/* Processors this process may use. */
+static unsigned processors(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	/* A machine with more than 1,024 makes it fail, and has many. */
+	return sched_getaffinity(0, sizeof(set), &set)
+		? 2 : (unsigned)CPU_COUNT(&set);
+}
+
+static enum kf_code start_box(struct kf_worker *w,
+			      const struct kf_worker_spec *spec, int hello,
+			      struct kf_err *err)
+{
+	static const char *const argv[] = { RUNNER, "host", ARTEFACT, NULL };
+	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
+	const char *const env[] = { threads, "OMP_DYNAMIC=FALSE", "LC_ALL=C",
+				    NULL };
+	const struct kf_arena *a = &w->arena;
+	struct kf_fd_pass pass[] = {
+		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
+		{ a->request.pass_fd, KF_RUNNER_FD_REQUEST },
+		{ a->inputs.pass_fd, KF_RUNNER_FD_INPUTS },
+		{ a->outputs.pass_fd, KF_RUNNER_FD_OUTPUTS },
+		{ hello, KF_RUNNER_FD_HELLO },
+		{ -1, KF_RUNNER_FD_FILTER },
+	};
+	struct kf_sandbox_spec box = {
+		.profile = KF_SANDBOX_HOST,
+		.tier_min = spec->tier_min,
+		.argv = argv,
+		.env = env,
+		.limits = spec->limits,
+		.fd = pass,
+		.fd_count = KF_COUNT(pass),
+		.output_max = OUTPUT_MAX,
+		.cancel = spec->cancel,
+	};
+	int *filter = &pass[KF_COUNT(pass) - 1].source;
+	char *runner = kf_runner_path(err);
+	struct kf_binds binds = { 0 };
+	enum kf_code code = KF_E_UNAVAIL;
+
+	box.limits.memory_bytes += a->inputs.bytes + a->outputs.bytes;
+	*filter = kf_sandbox_filter_fd(KF_SANDBOX_HOST, err);
+	if (!runner || *filter < 0)
+		goto out;
+	code = kf_binds_runtime(&binds, err);
+	if (code)
+		goto out;
+	kf_binds_add(&binds, runner, RUNNER, false, false);
+	kf_binds_add(&binds, spec->artefact_path, ARTEFACT, false, false);
+	box.bind = binds.bind;
+	box.bind_count = binds.count;
+	code = kf_sandbox_start(&box, &w->box, err);
+out:
+	kf_binds_release(&binds);
+	if (*filter >= 0)
+		close(*filter);
+	free(runner);
+	free(threads);
+	return code;
+}
+
+/* The kernel's word on who greets us, as we number processes. */
+static bool read_hello(int fd, pid_t *pid)
+{
+	union { struct cmsghdr align; char bytes[256]; } control;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct ucred who;
+
+	if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c;
+	     c = CMSG_NXTHDR(&message, c)) {
+		if (c->cmsg_level != SOL_SOCKET ||
+		    c->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&who, CMSG_DATA(c), sizeof(who));
+		*pid = who.pid;
+		return who.pid > 0;
+	}
+	return false;
+}
+
+/* Nothing of the candidate's has run yet: what goes wrong is ours. */
+static enum kf_code early_end(struct kf_worker *w, bool ended,
+			      struct kf_err *err)
+{
+	struct kf_outcome outcome = { 0 };
+	enum kf_code code = bury(w, ended, &outcome, err);
+
+	if (!code && outcome.end == KF_END_CANCELED && ended)
+		code = kf_fail(err, KF_E_CANCELED, "stopped");
+	if (!code)
+		code = kf_fail(err, KF_E_UNAVAIL, "the runner did not start "
+			       "(%s): %.300s", outcome.detail[0]
+			       ? outcome.detail : kf_end_name(outcome.end),
+			       kf_buf_str(&outcome.errout));
+	kf_outcome_release(&outcome);
+	return code;
+}
+
+static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	pid_t pid = 0;
+
+	while (!read_hello(w->hello_fd, &pid)) {
+		struct pollfd p = { .fd = w->hello_fd, .events = POLLIN };
+
+		if (w->cancel && *w->cancel)
+			return kf_fail(err, KF_E_CANCELED, "stopped");
+		if (kf_sandbox_ended(w->box))
+			return early_end(w, true, err);
+		if (kf_now_ns() - start_ns > READY_NS)
+			return early_end(w, false, err);
+		poll(&p, 1, (int)(SLICE_NS / KF_NS_PER_MS));
+	}
+	close(w->hello_fd);
+	w->hello_fd = -1;
+	if (clock_getcpuclockid(pid, &w->clock))
+		return kf_fail(err, KF_E_UNAVAIL, "cannot read the processor "
+			       "time of process %d", (int)pid);
+	return KF_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Empty calls, made exactly as a timed call is. */
+static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
+{
+	uint64_t took_ns[PINGS], armed_ns;
+
+	for (size_t i = 0; i < PINGS; i++) {
+		enum kf_wait why = transact(w, KF_HOST_ARM, BETWEEN_NS,
+					    &armed_ns);
+
+		if (why == KF_WAIT_ANSWERED)
+			why = transact(w, KF_HOST_PING, BETWEEN_NS,
+				       &took_ns[i]);
+		if (why == KF_WAIT_CANCELED)
+			return kf_fail(err, KF_E_CANCELED, "stopped");
+		if (why != KF_WAIT_ANSWERED)
+			return early_end(w, why == KF_WAIT_ENDED, err);
+	}
+	qsort(took_ns, PINGS, sizeof(took_ns[0]), by_value);
+	w->ping_ns_min = took_ns[0];
+	w->ping_ns_median = took_ns[PINGS / 2];
+	return KF_OK;
+}
+
+static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
+			 struct kf_err *err)
+{
+	struct kf_outcome outcome = { 0 };
+	enum kf_wait why = transact(w, KF_HOST_LOAD, LOAD_NS, &end->time_ns);
+	enum kf_code code = KF_OK;
+	uint32_t trouble;
+
+	if (why != KF_WAIT_ANSWERED)
+		return fail(w, why, KF_HOST_LOAD, LOAD_NS, end, err);
+	trouble = kf_arena_reply(&w->arena)->code;
+	if (trouble)
+		return runner_trouble(w, trouble, KF_HOST_LOAD, end, err);
+	end->cpu_ns = cpu_now(w);
+	w->cpu_ns = end->cpu_ns;
+	reply_text(w, end->text, sizeof(end->text));
+	if (end->text[0]) {
+		end->state = KF_CALL_LOAD;
+		code = bury(w, false, &outcome, err);
+		kf_outcome_release(&outcome);
+	}
+	return code;
+}
+
+enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	struct kf_worker *w = kf_alloc(sizeof(*w));
+	int pair[2] = { -1, -1 }, on = 1;
+	enum kf_code code;
+
+	*out = NULL;
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	w->driver = spec->platform->driver;
+	w->cancel = spec->cancel;
+	w->hello_fd = -1;
+	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
+			     spec->device_id, spec->limits.memory_bytes,
+			     processors() > 1 ? SPINS : 0, err);
+	if (code)
+		goto out;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))) {
+		code = kf_fail_errno(err, "cannot make a socket");
+		goto out;
+	}
+	w->hello_fd = pair[0];
+	code = start_box(w, spec, pair[1], err);
+	if (!code)
+		code = wait_for_hello(w, err);
+	if (!code)
+		code = calibrate(w, err);
+	if (!code)
+		code = load(w, end, err);
+out:
+	if (pair[1] >= 0)
+		close(pair[1]);
+	if (code)
+		kf_worker_free(w);
+	else
+		*out = w;
+	return code;
+}
+
+/* --- calls ------------------------------------------------------------------------- */
+
+/* What must be done after a call and is in nobody's time. Its processor time
+ * is not the candidate's, as long as it is that of one thread. */
+static enum kf_code tidy(struct kf_worker *w, uint64_t cpu_ns,
+			 struct kf_call_end *end, struct kf_err *err)
+{
+	uint64_t took_ns, used_ns;
+	enum kf_wait why = transact(w, KF_HOST_TIDY, BETWEEN_NS, &took_ns);
+
+	if (why != KF_WAIT_ANSWERED)
+		return fail(w, why, KF_HOST_TIDY, BETWEEN_NS, end, err);
+	used_ns = since(cpu_now(w), cpu_ns);
+	w->cpu_ns = cpu_ns + (used_ns < took_ns ? used_ns : took_ns);
+	return KF_OK;
+}
+
+static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
+			 uint64_t timeout_ns, struct kf_call_end *end,
+			 struct kf_err *err)
+{
+	const struct kf_host_reply *reply = kf_arena_reply(&w->arena);
+	uint64_t cpu_ns, took_ns = 0;
+	enum kf_wait why;
+	uint32_t trouble;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (w->dead)
+		return kf_fail(err, KF_E_INPUT, "the worker has ended");
+	if (!timeout_ns)
+		return kf_fail(err, KF_E_INPUT, "a call without a deadline");
+	why = transact(w, KF_HOST_ARM, BETWEEN_NS, &took_ns);
+	if (why != KF_WAIT_ANSWERED)
+		return fail(w, why, KF_HOST_ARM, BETWEEN_NS, end, err);
+	cpu_ns = cpu_now(w);
+	end->idle_cpu_ns = since(cpu_ns, w->cpu_ns);
+	why = transact(w, command, timeout_ns, &took_ns);
+	kf_arena_sample(&w->arena);
+	if (why != KF_WAIT_ANSWERED)
+		return fail(w, why, command, timeout_ns, end, err);
+	w->cpu_ns = cpu_now(w);
+	end->cpu_ns = since(w->cpu_ns, cpu_ns);
+	end->time_ns = since(took_ns, w->ping_ns_min);
+	end->own_ns = reply->own_ns;
+	end->rc = reply->rc;
+	trouble = reply->code;
+	if (trouble)
+		return runner_trouble(w, trouble, command, end, err);
+	if (end->rc) {
+		end->state = KF_CALL_RC;
+		snprintf(end->text, sizeof(end->text), "%s returned %d",
+			 command == KF_HOST_PREPARE ? "kf_prepare"
+						    : "kf_forward", end->rc);
+	}
+	return tidy(w, w->cpu_ns, end, err);
+}
+
+enum kf_code kf_worker_prepare(struct kf_worker *worker, uint64_t timeout_ns,
+			       struct kf_call_end *end, struct kf_err *err)
+{
+	return call(worker, KF_HOST_PREPARE, timeout_ns, end, err);
+}
+
+enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
+			       struct kf_call_end *end, struct kf_err *err)
+{
+	return call(worker, KF_HOST_FORWARD, timeout_ns, end, err);
+}
+
+/* --- the rest ----------------------------------------------------------------------- */
+
+void *kf_worker_in(struct kf_worker *worker, size_t i)
+{
+	return worker->arena.inputs.data + worker->arena.in[i].offset;
+}
+
+void *kf_worker_weight(struct kf_worker *worker, size_t i)
+{
+	return worker->arena.inputs.data + worker->arena.weight[i].offset;
+}
+
+void *kf_worker_out(struct kf_worker *worker, size_t i)
+{
+	return worker->arena.outputs.data + worker->arena.out[i].offset;
+}
+
+void kf_worker_poison(struct kf_worker *worker)
+{
+	kf_arena_poison(&worker->arena);
+}
+
+uint32_t kf_worker_pattern(const struct kf_worker *worker)
+{
+	return worker->arena.pattern;
+}
+
+bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
+		      int64_t *offset)
+{
+	return kf_arena_guards(&worker->arena, which, offset);
+}
+
+bool kf_worker_late(const struct kf_worker *worker)
+{
+	return kf_arena_late(&worker->arena);
+}
+
+enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker)
+{
+	return worker->tier;
+}
+
+uint64_t kf_worker_memory_peak(const struct kf_worker *worker)
+{
+	return worker->memory_bytes_peak;
+}
+
+uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
+				uint64_t *median)
+{
+	if (median)
+		*median = worker->ping_ns_median;
+	return worker->ping_ns_min;
+}
+
+void kf_worker_stop(struct kf_worker *worker)
+{
+	struct kf_outcome outcome = { 0 };
+
+	if (!worker->dead && worker->box)
+		(void)bury(worker, false, &outcome, NULL);
+	kf_outcome_release(&outcome);
+}
+
+void kf_worker_free(struct kf_worker *worker)
+{
+	if (!worker)
+		return;
+	kf_worker_stop(worker);
+	kf_sandbox_free(worker->box);
+	if (worker->hello_fd >= 0)
+		close(worker->hello_fd);
+	kf_arena_release(&worker->arena);
+	free(worker);
+}

@@ -1,0 +1,177 @@
+#include "evaluate/worker_end.h"
+
+#include <signal.h>
+
+const char *kf_worker_doing(enum kf_host_command command)
+{
+	static const char *const doing[KF_HOST_COMMANDS] = {
+		[KF_HOST_NONE] = "while it was started",
+		[KF_HOST_ARM] = "between calls",
+		[KF_HOST_PING] = "before it was loaded",
+		[KF_HOST_LOAD] = "while it was loaded",
+		[KF_HOST_PREPARE] = "in kf_prepare",
+		[KF_HOST_FORWARD] = "in kf_forward",
+		[KF_HOST_TIDY] = "after a call",
+	};
+
+	return doing[command];
+}
+
+static const char *signal_words(int signal, int code)
+{
+	static const struct { int signal, code; const char *words; } rows[] = {
+		{ SIGSEGV, 0, "segmentation fault" },
+		{ SIGBUS, 0, "bus error" },
+		{ SIGFPE, FPE_INTDIV, "integer division by zero" },
+		{ SIGFPE, 0, "arithmetic fault" },
+		{ SIGILL, 0, "illegal instruction" },
+		{ SIGABRT, 0, "abort" },
+		{ SIGTRAP, 0, "trap" },
+		{ SIGKILL, 0, "killed" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		if (rows[i].signal == signal &&
+		    (!rows[i].code || rows[i].code == code))
+			return rows[i].words;
+	return "signal";
+}
+
+/* A crash, told by the record if there is one. */
+static void explain_signal(const struct kf_host_fault *fault, int signal,
+			   const char *doing, const struct kf_arena *arena,
+			   struct kf_call_end *end)
+{
+	char place[256];
+
+	end->state = KF_CALL_SIGNAL;
+	end->signal = signal;
+	if (fault->signal != (uint32_t)signal) {
+		snprintf(end->text, sizeof(end->text),
+			 "the program crashed %s: %s (signal %d)", doing,
+			 signal_words(signal, 0), signal);
+		return;
+	}
+	if (fault->region == KF_HOST_INPUTS) {
+		end->state = KF_CALL_INPUT_WRITE;
+		kf_arena_describe(arena, fault->offset, place, sizeof(place));
+		snprintf(end->text, sizeof(end->text), "the program wrote to "
+			 "%s %s: inputs and weights are read-only", place,
+			 doing);
+		return;
+	}
+	if (fault->region == KF_HOST_OWNED) {
+		snprintf(end->text, sizeof(end->text), "the program wrote %s "
+			 "to %s", doing, fault->text);
+		return;
+	}
+	if (signal == SIGSEGV || signal == SIGBUS)
+		snprintf(place, sizeof(place), " at address 0x%llx%s",
+			 (unsigned long long)fault->address,
+			 fault->address < 4096 ? " (a null pointer)" : "");
+	else
+		place[0] = '\0';
+	snprintf(end->text, sizeof(end->text),
+		 "the program crashed %s: %s (signal %d)%s", doing,
+		 signal_words(signal, fault->code), signal, place);
+}
+
+static void explain_violation(const struct kf_host_fault *fault,
+			      const struct kf_outcome *outcome,
+			      const char *doing, struct kf_call_end *end)
+{
+	char name[48];
+
+	end->state = KF_CALL_VIOLATION;
+	end->signal = SIGSYS;
+	if (fault->signal == SIGSYS) {
+		kf_sandbox_syscall_name((int)fault->call, name);
+		snprintf(end->text, sizeof(end->text), "the program made a "
+			 "system call that is forbidden %s: %s", doing, name);
+	} else {
+		snprintf(end->text, sizeof(end->text), "the program broke the "
+			 "sandbox's rules %s: %s", doing, outcome->detail);
+	}
+}
+
+static void explain_end(const struct kf_outcome *o,
+			const struct kf_host_fault *fault, const char *doing,
+			const struct kf_arena *arena, struct kf_call_end *end)
+{
+	static const struct {
+		enum kf_end from;
+		enum kf_call_state to;
+		const char *words;
+	} rows[] = {
+		{ KF_END_WALL, KF_CALL_TIMEOUT, "used up the wall time of its "
+		  "process" },
+		{ KF_END_CPU, KF_CALL_CPU, "used up its processor time" },
+		{ KF_END_MEMORY, KF_CALL_MEMORY, "used more memory than it "
+		  "may" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		if (rows[i].from != o->end)
+			continue;
+		end->state = rows[i].to;
+		snprintf(end->text, sizeof(end->text), "the program %s %s",
+			 rows[i].words, doing);
+		return;
+	}
+	/* The runner leaves with 128 + n after it has recorded signal n; the
+	 * sandbox may call either a signal. */
+	if (o->end == KF_END_VIOLATION ||
+	    (fault->signal == SIGSYS &&
+	     (o->signal == SIGSYS || o->exit_code == 128 + SIGSYS)))
+		explain_violation(fault, o, doing, end);
+	else if (o->end == KF_END_SIGNAL)
+		explain_signal(fault, o->signal, doing, arena, end);
+	else if (fault->signal && fault->signal < 64 &&
+		 o->exit_code == 128 + (int)fault->signal)
+		explain_signal(fault, (int)fault->signal, doing, arena, end);
+	else {
+		end->state = KF_CALL_EXITED;
+		snprintf(end->text, sizeof(end->text), "the program ended its "
+			 "process %s with status %d", doing, o->exit_code);
+	}
+}
+
+/* The end of what it printed, first stdout, then stderr. */
+static void keep_output(const struct kf_outcome *o, struct kf_call_end *end)
+{
+	struct kf_buf all = { .max = 1u << 20 };
+	size_t from;
+
+	kf_utf8_clean(kf_buf_str(&o->out), o->out.len, &all);
+	kf_utf8_clean(kf_buf_str(&o->errout), o->errout.len, &all);
+	from = all.len > sizeof(end->output) - 1
+		? all.len - (sizeof(end->output) - 1) : 0;
+	while (from < all.len && ((unsigned char)all.data[from] & 0xc0) == 0x80)
+		from++;
+	snprintf(end->output, sizeof(end->output), "%s",
+		 kf_buf_str(&all) + from);
+	kf_buf_release(&all);
+}
+
+void kf_worker_explain(enum kf_wait why, enum kf_host_command command,
+		       const struct kf_outcome *outcome,
+		       const struct kf_host_fault *fault,
+		       const struct kf_arena *arena, uint64_t timeout_ns,
+		       struct kf_call_end *end)
+{
+	const char *doing = kf_worker_doing(command);
+
+	keep_output(outcome, end);
+	if (why == KF_WAIT_LATE) {
+		end->state = KF_CALL_TIMEOUT;
+		snprintf(end->text, sizeof(end->text), "the program did not "
+			 "finish within %.3g s %s",
+			 (double)timeout_ns * 1e-9, doing);
+	} else if (why == KF_WAIT_BROKEN) {
+		end->state = KF_CALL_PROTOCOL;
+		snprintf(end->text, sizeof(end->text), "the program wrote to "
+			 "memory that belongs to the judge %s", doing);
+	} else {
+		explain_end(outcome, fault, doing, arena, end);
+	}
+}

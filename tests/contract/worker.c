@@ -1,0 +1,644 @@
+/*
+ * The promises of evaluate/worker.h and evaluate/build.h: every way in which a
+ * program can misbehave has its own end, and none of them is ours. Programs are
+ * tests/data/programs/NAME.c, built by the real builder and run by the real
+ * runner in the real sandbox.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants those first */
+#include <cmocka.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "evaluate/worker.h"
+
+#define COUNT		1000
+#define TIMEOUT_NS	(5 * KF_NS_PER_S)
+
+struct fixture {
+	char folder[64];
+	struct kf_platform *cpu;
+	struct kf_bundle bundle;
+	struct kf_tensor_info in, weight, out;
+};
+
+/* --- helpers ----------------------------------------------------------------------- */
+
+static struct kf_tensor_info info(const char *name, int64_t numel)
+{
+	return (struct kf_tensor_info) { .name = (char *)(uintptr_t)name,
+		.dtype = KF_F32, .rank = 1, .shape = { numel },
+		.numel = numel, .bytes = (size_t)numel * sizeof(float) };
+}
+
+static int setup_group(void **state)
+{
+	struct fixture *f = kf_alloc(sizeof(*f));
+	struct kf_err err = { 0 };
+
+	*state = f;
+	snprintf(f->folder, sizeof(f->folder), "/tmp/kforge-worker-XXXXXX");
+	if (!mkdtemp(f->folder))
+		return -1;
+	if (kf_platform_load("cpu", &f->cpu, &err)) {
+		print_error("%s\n", err.text);
+		return -1;
+	}
+	f->cpu->run_limits.memory_bytes = 256u << 20;
+	f->cpu->run_limits.cpu_ns = 60 * KF_NS_PER_S;
+	f->in = info("x", COUNT);
+	f->weight = info("fc.bias", 2);
+	f->out = info("out0", COUNT);
+	f->bundle = (struct kf_bundle) { .in = &f->in, .weight = &f->weight,
+		.out = &f->out, .in_count = 1, .weight_count = 1,
+		.out_count = 1 };
+	return 0;
+}
+
+static int teardown_group(void **state)
+{
+	struct fixture *f = *state;
+
+	kf_platform_free(f->cpu);
+	kf_remove_tree(f->folder, NULL);
+	free(f);
+	return 0;
+}
+
+/* tests/data/programs/NAME.c as program.c in a folder of its own. */
+static void build_program(struct fixture *f, const char *name,
+			  struct kf_build *build, struct kf_artefact *artefact)
+{
+	char *source = kf_format("%s/%s", f->folder, name);
+	char *from = kf_format("tests/data/programs/%s.c", name);
+	char *to = kf_format("%s/program.c", source);
+	char *work = kf_format("%s/work", source);
+	struct kf_buf text = { .max = 1u << 20 };
+	struct kf_build_job job = { .platform = f->cpu, .source_dir = source,
+				    .work_dir = work, .tier_min = KF_TIER_WEAK };
+	struct kf_err err = { 0 };
+
+	if (kf_mkdir_p(work, &err) || kf_file_read(from, &text, &err) ||
+	    kf_file_write(to, text.data, text.len, &err) ||
+	    kf_build_run(&job, build, artefact, &err))
+		fail_msg("%s: %s", name, err.text);
+	kf_buf_release(&text);
+	free(work);
+	free(to);
+	free(from);
+	free(source);
+}
+
+static struct kf_worker *start(struct fixture *f, const char *name,
+			       struct kf_call_end *end)
+{
+	struct kf_artefact artefact;
+	struct kf_build build;
+	struct kf_worker_spec spec = { .platform = f->cpu,
+		.device_id = "cpu:0", .bundle = &f->bundle, .threads = 2,
+		.tier_min = KF_TIER_WEAK, .limits = f->cpu->run_limits };
+	struct kf_worker *worker;
+	struct kf_err err = { 0 };
+	float *weight;
+
+	build_program(f, name, &build, &artefact);
+	if (build.end != KF_BUILD_DONE)
+		fail_msg("%s: %s", name, kf_buf_str(&build.log));
+	spec.artefact_path = artefact.path;
+	if (kf_worker_start(&spec, &worker, end, &err))
+		fail_msg("%s: %s", name, err.text);
+	if (end->state == KF_CALL_GOOD) {
+		weight = kf_worker_weight(worker, 0);
+		weight[0] = 2;
+		weight[1] = 1;
+	}
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+	return worker;
+}
+
+static void fill_input(struct kf_worker *worker, float start)
+{
+	float *x = kf_worker_in(worker, 0);
+
+	for (size_t i = 0; i < COUNT; i++)
+		x[i] = start + (float)i;
+	kf_worker_poison(worker);
+}
+
+static size_t count_wrong(struct kf_worker *worker)
+{
+	const float *x = kf_worker_in(worker, 0);
+	const float *y = kf_worker_out(worker, 0);
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < COUNT; i++)
+		wrong += !(y[i] >= 2 * x[i] + 1 && y[i] <= 2 * x[i] + 1);
+	return wrong;
+}
+
+static void forward(struct kf_worker *worker, uint64_t timeout_ns,
+		    struct kf_call_end *end)
+{
+	struct kf_err err = { 0 };
+
+	fill_input(worker, 1);
+	if (kf_worker_forward(worker, timeout_ns, end, &err))
+		fail_msg("%s", err.text);
+}
+
+static void prepare(struct kf_worker *worker, struct kf_call_end *end)
+{
+	struct kf_err err = { 0 };
+
+	if (kf_worker_prepare(worker, TIMEOUT_NS, end, &err))
+		fail_msg("%s", err.text);
+}
+
+static struct kf_worker *start_good(struct fixture *f, const char *name)
+{
+	struct kf_call_end end;
+	struct kf_worker *worker = start(f, name, &end);
+
+	if (end.state != KF_CALL_GOOD)
+		fail_msg("%s: %s", name, end.text);
+	return worker;
+}
+
+/* --- good programs ------------------------------------------------------------------ */
+
+static void test_good_program_computes_every_time(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "axpb");
+	uint32_t first = 0, median_ok = 0;
+	uint64_t median;
+	struct kf_err err = { 0 };
+
+	for (int i = 0; i < 8; i++) {
+		struct kf_call_end end;
+		size_t which;
+		int64_t offset;
+
+		fill_input(worker, (float)i);
+		if (i == 0)
+			first = kf_worker_pattern(worker);
+		else if (i == 1)
+			assert_int_not_equal(kf_worker_pattern(worker), first);
+		assert_int_equal(count_wrong(worker), COUNT);
+		if (kf_worker_forward(worker, TIMEOUT_NS, &end, &err))
+			fail_msg("%s", err.text);
+		assert_int_equal(end.state, KF_CALL_GOOD);
+		assert_string_equal(end.text, "");
+		assert_int_equal(count_wrong(worker), 0);
+		assert_true(kf_worker_guards(worker, &which, &offset));
+		assert_false(kf_worker_late(worker));
+		assert_true(end.own_ns > 0);
+		assert_true(end.time_ns < TIMEOUT_NS);
+	}
+	median_ok = kf_worker_handshake_ns(worker, &median) <= median;
+	assert_true(median_ok);
+	kf_worker_stop(worker);
+	assert_int_not_equal(kf_worker_tier(worker), KF_TIER_NONE);
+	kf_worker_free(worker);
+}
+
+static void test_program_without_prepare_is_prepared(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "axpb");
+	struct kf_call_end end;
+
+	prepare(worker, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	kf_worker_free(worker);
+}
+
+static void test_openmp_has_the_threads_it_was_given(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "openmp");
+	struct kf_call_end end;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	assert_int_equal(count_wrong(worker), 0);
+	kf_worker_free(worker);
+}
+
+static void test_kept_memory_lives_as_long_as_the_weights(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "keep");
+	struct kf_call_end end;
+
+	/* Twice: the second kf_prepare begins with fresh memory. */
+	for (int i = 0; i < 2; i++) {
+		prepare(worker, &end);
+		assert_int_equal(end.rc, 0);
+		forward(worker, TIMEOUT_NS, &end);
+		assert_int_equal(end.rc, 0);
+		assert_int_equal(count_wrong(worker), 0);
+	}
+	kf_worker_free(worker);
+}
+
+static void test_keep_without_prepare_gives_nothing(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "keep");
+	struct kf_call_end end;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_RC);
+	assert_int_equal(end.rc, 5);
+	kf_worker_free(worker);
+}
+
+static void test_scratch_is_aligned_bounded_and_gone(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "temp");
+	struct kf_call_end end;
+
+	for (int i = 0; i < 3; i++) {
+		forward(worker, TIMEOUT_NS, &end);
+		assert_int_equal(end.rc, 0);
+		assert_int_equal(count_wrong(worker), 0);
+	}
+	kf_worker_free(worker);
+}
+
+static void test_nonzero_return_leaves_the_worker_alive(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "returns_seven");
+	struct kf_call_end end;
+
+	for (int i = 0; i < 2; i++) {
+		forward(worker, TIMEOUT_NS, &end);
+		assert_int_equal(end.state, KF_CALL_RC);
+		assert_int_equal(end.rc, 7);
+		assert_string_equal(end.text, "kf_forward returned 7");
+	}
+	kf_worker_free(worker);
+}
+
+static void test_files_of_the_machine_are_not_there(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "passwd");
+	struct kf_call_end end;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	kf_worker_free(worker);
+}
+
+/* --- bad programs -------------------------------------------------------------------- */
+
+static void test_each_misdeed_has_its_end(void **state)
+{
+	static const struct {
+		const char *program;
+		enum kf_call_state state;
+		const char *words;
+	} rows[] = {
+		{ "null_pointer", KF_CALL_SIGNAL, "segmentation fault" },
+		{ "null_pointer", KF_CALL_SIGNAL, "a null pointer" },
+		{ "write_input", KF_CALL_INPUT_WRITE, "input 0 (x) at byte 12" },
+		{ "write_weight", KF_CALL_INPUT_WRITE,
+		  "weight fc.bias at byte 4" },
+		{ "divide_by_zero", KF_CALL_SIGNAL, "division by zero" },
+		{ "aborts", KF_CALL_SIGNAL, "abort" },
+		{ "exits", KF_CALL_EXITED, "status 0" },
+		{ "forks", KF_CALL_VIOLATION, "clone" },
+		{ "network", KF_CALL_VIOLATION, "socket" },
+		{ "flood", KF_CALL_SIGNAL, "abort" },
+		{ "scribbles", KF_CALL_PROTOCOL, "judge" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_worker *worker = start_good(*state, rows[i].program);
+		struct kf_call_end end;
+		struct kf_err err = { 0 };
+
+		forward(worker, TIMEOUT_NS, &end);
+		if (end.state != rows[i].state ||
+		    !strstr(end.text, rows[i].words))
+			fail_msg("%s: state %d: %s", rows[i].program,
+				 (int)end.state, end.text);
+		assert_non_null(strstr(end.text, "in kf_forward"));
+		/* It is dead, and says so. */
+		assert_int_equal(kf_worker_forward(worker, TIMEOUT_NS, &end,
+						   &err), KF_E_INPUT);
+		kf_worker_free(worker);
+	}
+}
+
+static void test_endless_program_is_stopped(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "loop");
+	uint64_t start_ns = kf_now_ns();
+	struct kf_call_end end;
+
+	forward(worker, 50 * KF_NS_PER_MS, &end);
+	assert_int_equal(end.state, KF_CALL_TIMEOUT);
+	assert_non_null(strstr(end.text, "0.05 s in kf_forward"));
+	assert_true(kf_now_ns() - start_ns < 2 * KF_NS_PER_S);
+	kf_worker_free(worker);
+}
+
+static void test_memory_hog_is_stopped(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "hog");
+	struct kf_call_end end;
+
+	forward(worker, 4 * TIMEOUT_NS, &end);
+	/* Where only setrlimit holds it, malloc fails and it crashes. */
+	if (kf_worker_tier(worker) == KF_TIER_STRONG)
+		assert_int_equal(end.state, KF_CALL_MEMORY);
+	else
+		assert_true(end.state == KF_CALL_MEMORY ||
+			    end.state == KF_CALL_SIGNAL);
+	kf_worker_free(worker);
+}
+
+static void test_end_of_a_flood_is_kept(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "flood");
+	struct kf_call_end end;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_non_null(strstr(end.output, "line "));
+	assert_true(strlen(end.output) < sizeof(end.output));
+	kf_worker_free(worker);
+}
+
+static void test_guards_tell_of_writes_out_of_bounds(void **state)
+{
+	static const struct { const char *program; int64_t offset; } rows[] = {
+		{ "write_after", 0 },
+		{ "write_before", -8 },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_worker *worker = start_good(*state, rows[i].program);
+		struct kf_call_end end;
+		int64_t offset = 99;
+		size_t which = 99;
+
+		forward(worker, TIMEOUT_NS, &end);
+		assert_int_equal(end.state, KF_CALL_GOOD);
+		assert_int_equal(count_wrong(worker), 0);
+		assert_false(kf_worker_guards(worker, &which, &offset));
+		assert_int_equal(which, 0);
+		assert_int_equal(offset, rows[i].offset);
+		/* Poison mends them. */
+		kf_worker_poison(worker);
+		assert_true(kf_worker_guards(worker, &which, &offset));
+		kf_worker_free(worker);
+	}
+}
+
+static void test_kept_memory_cannot_hide_results(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "write_keep");
+	struct kf_call_end end;
+
+	prepare(worker, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_SIGNAL);
+	assert_non_null(strstr(end.text, "kept by kf_prepare"));
+	kf_worker_free(worker);
+}
+
+static void test_unusable_artefact_is_a_verdict(void **state)
+{
+	static const struct {
+		const char *program;
+		enum kf_call_state state;
+		const char *words;
+	} rows[] = {
+		{ "no_forward", KF_CALL_LOAD, "kf_forward" },
+		{ "constructor_exits", KF_CALL_EXITED, "while it was loaded" },
+		{ "constructor_forks", KF_CALL_VIOLATION, "clone" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_call_end end;
+		struct kf_worker *worker = start(*state, rows[i].program, &end);
+
+		if (end.state != rows[i].state ||
+		    !strstr(end.text, rows[i].words))
+			fail_msg("%s: state %d: %s", rows[i].program,
+				 (int)end.state, end.text);
+		assert_int_equal(kf_worker_forward(worker, TIMEOUT_NS, &end,
+						   NULL), KF_E_INPUT);
+		kf_worker_free(worker);
+	}
+}
+
+static void test_work_put_off_shows(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "deferred");
+	struct kf_call_end end, next;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	/* At the instant of "done" the samples were poison. */
+	while (count_wrong(worker))
+		sched_yield();
+	assert_true(kf_worker_late(worker));
+	forward(worker, TIMEOUT_NS, &next);
+	assert_true(next.idle_cpu_ns > end.time_ns);
+	assert_true(next.idle_cpu_ns > 2 * KF_NS_PER_MS);
+	kf_worker_free(worker);
+}
+
+static void test_forged_answer_gains_nothing(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "forges_done");
+	struct kf_call_end end;
+
+	forward(worker, TIMEOUT_NS, &end);
+	assert_true(end.state == KF_CALL_PROTOCOL ||
+		    count_wrong(worker) > 0 || kf_worker_late(worker));
+	kf_worker_free(worker);
+}
+
+static void test_cancel_is_nobodys_fault(void **state)
+{
+	struct fixture *f = *state;
+	volatile int cancel = 0;
+	struct kf_artefact artefact;
+	struct kf_build build;
+	struct kf_worker_spec spec = { .platform = f->cpu,
+		.device_id = "cpu:0", .bundle = &f->bundle, .threads = 1,
+		.tier_min = KF_TIER_WEAK, .limits = f->cpu->run_limits,
+		.cancel = &cancel };
+	struct kf_worker *worker = NULL;
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+
+	build_program(f, "loop", &build, &artefact);
+	spec.artefact_path = artefact.path;
+	assert_int_equal(kf_worker_start(&spec, &worker, &end, &err), KF_OK);
+	cancel = 1;
+	assert_int_equal(kf_worker_forward(worker, TIMEOUT_NS, &end, &err),
+			 KF_E_CANCELED);
+	kf_worker_free(worker);
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+}
+
+static void test_unknown_device_is_our_trouble(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_artefact artefact;
+	struct kf_build build;
+	struct kf_worker_spec spec = { .platform = f->cpu,
+		.device_id = "cpu:9", .bundle = &f->bundle, .threads = 1,
+		.tier_min = KF_TIER_WEAK, .limits = f->cpu->run_limits };
+	struct kf_worker *worker = NULL;
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+
+	build_program(f, "axpb", &build, &artefact);
+	spec.artefact_path = artefact.path;
+	assert_int_equal(kf_worker_start(&spec, &worker, &end, &err),
+			 KF_E_UNAVAIL);
+	assert_null(worker);
+	assert_non_null(strstr(err.text, "cpu:9"));
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+}
+
+/* --- builds -------------------------------------------------------------------------- */
+
+static void test_artefact_is_named_by_its_content(void **state)
+{
+	struct kf_artefact artefact;
+	struct kf_build build;
+	char hash[KF_HASH_HEX];
+
+	build_program(*state, "axpb", &build, &artefact);
+	assert_int_equal(build.end, KF_BUILD_DONE);
+	assert_int_equal(kf_hash_file(artefact.path, hash, NULL), KF_OK);
+	assert_string_equal(hash, artefact.hash);
+	assert_non_null(strstr(artefact.path, artefact.hash));
+	assert_non_null(artefact.compiler);
+	assert_true(build.took_ns > 0);
+	assert_int_not_equal(artefact.tier, KF_TIER_NONE);
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+}
+
+static void test_each_bad_source_has_its_end(void **state)
+{
+	static const struct {
+		const char *program;
+		enum kf_build_end end;
+		const char *words;
+	} rows[] = {
+		{ "broken", KF_BUILD_REFUSED, "program.c:6" },
+		{ "include_passwd", KF_BUILD_REFUSED, "/etc/passwd" },
+		{ "incbin_passwd", KF_BUILD_REFUSED, "/etc/passwd" },
+		{ "includes_itself", KF_BUILD_REFUSED, "#include nested" },
+		{ "large", KF_BUILD_TOO_LARGE, "" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_artefact artefact;
+		struct kf_build build;
+
+		build_program(f, rows[i].program, &build, &artefact);
+		if (build.end != rows[i].end ||
+		    !strstr(kf_buf_str(&build.log), rows[i].words))
+			fail_msg("%s: end %d: %s", rows[i].program,
+				 (int)build.end, kf_buf_str(&build.log));
+		assert_null(artefact.path);
+		assert_null(strstr(kf_buf_str(&build.log), "root:"));
+		assert_null(strstr(kf_buf_str(&build.log), f->folder));
+		kf_artefact_release(&artefact);
+		kf_build_release(&build);
+	}
+}
+
+static void test_compiler_has_limits(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_limits whole = f->cpu->build_limits;
+	struct kf_artefact artefact;
+	struct kf_build build;
+
+	f->cpu->build_limits.memory_bytes = 100u << 20;
+	f->cpu->build_limits.wall_ns = 20 * KF_NS_PER_S;
+	build_program(f, "explodes", &build, &artefact);
+	f->cpu->build_limits = whole;
+	if (build.end != KF_BUILD_TOO_LARGE && build.end != KF_BUILD_TOO_SLOW)
+		fail_msg("end %d: %s", (int)build.end, kf_buf_str(&build.log));
+	assert_true(build.log.len > 0);
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+}
+
+static void test_missing_source_and_compiler_are_our_trouble(void **state)
+{
+	struct fixture *f = *state;
+	char *work = kf_format("%s/nothing", f->folder);
+	char *compiler[] = { kf_strdup("no-such-cc"), kf_strdup("nor-this") };
+	struct kf_build_job job = { .platform = f->cpu, .source_dir = work,
+				    .work_dir = work, .tier_min = KF_TIER_WEAK };
+	struct kf_platform lame = *f->cpu;
+	struct kf_artefact artefact;
+	struct kf_build build;
+	struct kf_err err = { 0 };
+	char *source = kf_format("%s/program.c", work);
+
+	assert_int_equal(kf_mkdir_p(work, NULL), KF_OK);
+	assert_int_equal(kf_build_run(&job, &build, &artefact, &err),
+			 KF_E_INPUT);
+	assert_non_null(strstr(err.text, "program.c"));
+	assert_int_equal(kf_file_write(source, "int x;\n", 7, NULL), KF_OK);
+	lame.compiler = compiler;
+	lame.compiler_count = 2;
+	job.platform = &lame;
+	assert_int_equal(kf_build_run(&job, &build, &artefact, &err),
+			 KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "no-such-cc or nor-this"));
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+	free(compiler[0]);
+	free(compiler[1]);
+	free(source);
+	free(work);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_artefact_is_named_by_its_content),
+		cmocka_unit_test(test_each_bad_source_has_its_end),
+		cmocka_unit_test(test_compiler_has_limits),
+		cmocka_unit_test(test_missing_source_and_compiler_are_our_trouble),
+		cmocka_unit_test(test_good_program_computes_every_time),
+		cmocka_unit_test(test_program_without_prepare_is_prepared),
+		cmocka_unit_test(test_openmp_has_the_threads_it_was_given),
+		cmocka_unit_test(test_kept_memory_lives_as_long_as_the_weights),
+		cmocka_unit_test(test_keep_without_prepare_gives_nothing),
+		cmocka_unit_test(test_scratch_is_aligned_bounded_and_gone),
+		cmocka_unit_test(test_nonzero_return_leaves_the_worker_alive),
+		cmocka_unit_test(test_files_of_the_machine_are_not_there),
+		cmocka_unit_test(test_each_misdeed_has_its_end),
+		cmocka_unit_test(test_endless_program_is_stopped),
+		cmocka_unit_test(test_memory_hog_is_stopped),
+		cmocka_unit_test(test_end_of_a_flood_is_kept),
+		cmocka_unit_test(test_guards_tell_of_writes_out_of_bounds),
+		cmocka_unit_test(test_kept_memory_cannot_hide_results),
+		cmocka_unit_test(test_unusable_artefact_is_a_verdict),
+		cmocka_unit_test(test_work_put_off_shows),
+		cmocka_unit_test(test_forged_answer_gains_nothing),
+		cmocka_unit_test(test_cancel_is_nobodys_fault),
+		cmocka_unit_test(test_unknown_device_is_our_trouble),
+	};
+
+	return cmocka_run_group_tests(tests, setup_group, teardown_group);
+}
