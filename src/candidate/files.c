@@ -104,8 +104,9 @@ struct texts { struct kf_buf *text; bool *given; };
 static enum kf_code read_source(const char *path, size_t place,
 				struct texts *texts, struct kf_err *err)
 {
-	/* A byte over the ceiling is enough to refuse it later. */
-	struct kf_buf raw = { .max = KF_SOURCE_BYTES + 1 };
+	/* So much that what is left without carriage returns is still over
+	 * the ceiling, which is then refused with the other verdicts. */
+	struct kf_buf raw = { .max = 2 * (KF_SOURCE_BYTES + 1) };
 	enum kf_code code = kf_file_read(path, &raw, err);
 
 	if (code == KF_E_LIMIT)

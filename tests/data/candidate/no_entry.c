@@ -1,0 +1,2 @@
+#include <kforge/program.h>
+static int helper(void) { return 1; }
