@@ -40,7 +40,7 @@ struct kf_problem_spec {
 struct kf_problem {
 	char *path, *name;		/* owned; name: file's stem, "softmax" */
 	char *source;			/* owned; text after --set rewrites */
-	char hash[KF_HASH_HEX];		/* of source and set: names the problem */
+	char hash[KF_HASH_HEX];		/* of that text: names the problem */
 };
 
 /* Reads the file only (no Python): missing file, not UTF-8, over 1 MiB, or a
@@ -62,7 +62,8 @@ struct kf_tensor_info {
 
 struct kf_scalar_info { char kind; int64_t i; double f; };
 
-/* One set or one stock entry. Data pointers lie in mapped files, read-only. */
+/* One set or one stock entry. Data pointers lie in mapped files, read-only.
+ * All arrays but weight are there; an element is NULL where it is said so. */
 struct kf_case {
 	const char *kind;	/* "declared", "zero_mean", "wide", "tail",
 				   "small", "weights", "stock" */
@@ -72,8 +73,10 @@ struct kf_case {
 	const void **expect;	/* [out_count]; reference in the problem's dtype */
 	const double **exact;	/* [out_count]; float64; NULL for int/bool outputs
 				   or where the reference has no float64 form */
-	const float **react;	/* [out_count]; g: NULL in stock entries */
-	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; likewise */
+	const float **react;	/* [out_count]; g; NULL for int/bool outputs and
+				   in stock entries */
+	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; NULL where
+				   react or exact is */
 };
 
 struct kf_bundle {
@@ -116,12 +119,14 @@ struct kf_baseline_info {
 };
 
 /* Begins to start it (imports torch in the background: seconds) and returns
- * at once; the first kf_baseline_time waits. */
+ * at once; the first kf_baseline_time waits. bundle and what spec points to
+ * must outlive it; each call may take spec->timeout_ns. */
 KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, const struct kf_bundle *bundle,
 		struct kf_baseline **out, struct kf_err *err);
-/* Runs eager once on each of the given cases (inputs copied in untimed),
- * time_ns[i] is the forward's own time. */
+/* Runs eager once on each of the given cases (inputs copied in and state
+ * restored untimed), time_ns[i] is the forward's own time. After a failure
+ * other than KF_E_CANCELED it is dead: every later call fails too. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, struct kf_err *err);
