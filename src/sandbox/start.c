@@ -295,7 +295,8 @@ static enum kf_code launch(struct launch *l, struct kf_sandbox *box,
 		return kf_fail_errno(err, "cannot start %s", l->program);
 	if (box->pid == 0) {
 		if (l->child.confine)
-			kf_keeper_run(&l->child, l->pipe[STATUS][1], self);
+			kf_keeper_run(&l->child, l->pipe[STATUS][1], self,
+				      box->tmp_path);
 		kf_child_become(&l->child);
 	}
 	box->pid_fd = (int)syscall(SYS_pidfd_open, box->pid, 0);

@@ -124,9 +124,10 @@ static void keep_only(int fd)
 }
 
 /* Calls more than the few functions that POSIX allows after a fork in a
- * process with threads: opendir, which needs malloc. glibc and musl make malloc
+ * process with threads: opendir and nftw, which need malloc. glibc and musl make malloc
  * usable in the child. */
-void kf_keeper_run(struct kf_child *child, int status_fd, pid_t supervisor)
+void kf_keeper_run(struct kf_child *child, int status_fd, pid_t supervisor,
+		   const char *tmp_path)
 {
 	sigset_t wake;
 	pid_t program;
@@ -154,6 +155,8 @@ void kf_keeper_run(struct kf_child *child, int status_fd, pid_t supervisor)
 	ended = wait_program(program, &wake, &status);
 	if (!kill_tree())
 		_exit(1);
+	if (getppid() != supervisor)
+		(void)kf_remove_tree(tmp_path, NULL);
 	if (ended)
 		tell(status);
 	_exit(0);

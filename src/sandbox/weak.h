@@ -29,8 +29,9 @@ void kf_weak_words(const struct kf_sandbox_spec *spec, const char *tmp_path,
 		   const char *const *texts, struct kf_words *words);
 
 /* Runs in the forked keeper: starts the program, waits for its end, kills the
- * rest, writes { "exit-code": N } or { "signal": N } to status_fd. */
+ * rest, writes { "exit-code": N } or { "signal": N } to status_fd. Removes
+ * tmp_path if the supervisor is no longer there to do it. */
 _Noreturn void kf_keeper_run(struct kf_child *child, int status_fd,
-			     pid_t supervisor);
+			     pid_t supervisor, const char *tmp_path);
 
 #endif

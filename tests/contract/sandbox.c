@@ -171,27 +171,37 @@ static void run_words(const struct subject *s, struct kf_outcome *outcome,
 	run(&spec, s, outcome);
 }
 
-/* Processes on this machine whose name begins so. */
-static unsigned count_named(const char *name)
+/* "KF_TEST=N": what marks the processes of this suite among others. */
+static char *mark(void)
+{
+	return kf_format("KF_TEST=%d", (int)getpid());
+}
+
+static bool has_mark(const char *pid, const char *text)
+{
+	struct kf_buf environment = { .max = 4096 };
+	char *path = kf_format("/proc/%s/environ", pid);
+	bool found = false;
+
+	if (kf_file_read(path, &environment, NULL) == KF_OK)
+		found = memmem(kf_buf_str(&environment), environment.len,
+			       text, strlen(text) + 1) != NULL;
+	kf_buf_release(&environment);
+	free(path);
+	return found;
+}
+
+/* Living processes with the mark. */
+static unsigned count_marked(const char *text)
 {
 	DIR *d = opendir("/proc");
 	unsigned count = 0;
 	struct dirent *e;
 
 	assert_non_null(d);
-	while ((e = readdir(d)) != NULL) {
-		struct kf_buf comm = { .max = 64 };
-		char *path;
-
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		path = kf_format("/proc/%s/comm", e->d_name);
-		if (kf_file_read(path, &comm, NULL) == KF_OK)
-			count += strncmp(kf_buf_str(&comm), name,
-					 strlen(name)) == 0;
-		kf_buf_release(&comm);
-		free(path);
-	}
+	while ((e = readdir(d)) != NULL)
+		if (isdigit((unsigned char)e->d_name[0]))
+			count += has_mark(e->d_name, text);
 	closedir(d);
 	return count;
 }
@@ -252,8 +262,11 @@ static void test_row(void **state)
 	struct kf_bind bind[2];
 	struct kf_sandbox_spec spec = plain_spec(c->subject, bind, argv);
 	struct kf_fd_pass pass = { -1, 3 };
+	char *text = mark();
+	const char *env[] = { text, NULL };
 	struct kf_err err = { 0 };
 
+	spec.env = env;
 	spec.profile = row->profile;
 	limit(&spec.limits.memory_bytes, row->memory_bytes);
 	limit(&spec.limits.cpu_ns, row->cpu_ns);
@@ -267,8 +280,9 @@ static void test_row(void **state)
 	}
 	run(&spec, c->subject, &outcome);
 	expect(row, &outcome);
-	assert_int_equal(count_named("kf-hostile"), 0);
+	assert_int_equal(count_marked(text), 0);
 	kf_outcome_release(&outcome);
+	free(text);
 	if (pass.source >= 0)
 		close(pass.source);
 	free(program);
@@ -441,31 +455,41 @@ static void test_kill_ends_the_tree(void **state)
 	kf_sandbox_free(box);
 }
 
-/* The supervisor is killed without warning; nothing of its box remains. */
+/* A supervisor that is killed while its box runs. Never returns. */
+static void be_killed(const struct subject *s, const char *text)
+{
+	const char *const argv[] = { "/hostile/stay", NULL };
+	const char *env[] = { text, NULL };
+	struct kf_sandbox *box = NULL;
+	struct kf_bind bind[2];
+	struct kf_sandbox_spec spec = plain_spec(s, bind, argv);
+	uint64_t deadline_ns = kf_now_ns() + SOON_NS;
+
+	spec.env = env;
+	if (kf_sandbox_start(&spec, &box, NULL))
+		_exit(1);
+	while (!count_marked(text) && kf_now_ns() < deadline_ns)
+		kf_sleep_ns(KF_NS_PER_MS);
+	raise(SIGKILL);
+}
+
 static void test_everything_dies_with_the_supervisor(void **state)
 {
 	const struct row_case *c = *state;
-	uint64_t deadline_ns;
+	uint64_t deadline_ns = kf_now_ns() + SOON_NS;
+	char *text = mark();
 	pid_t pid = fork();
+	int status = 0;
 
 	assert_true(pid >= 0);
-	if (pid == 0) {
-		struct kf_sandbox *box = NULL;
-		const char *const forever[] = { "/hostile/stay", NULL };
-		struct kf_bind bind[2];
-		struct kf_sandbox_spec spec = plain_spec(c->subject, bind,
-							 forever);
-
-		if (kf_sandbox_start(&spec, &box, NULL))
-			_exit(1);
-		kf_sleep_ns(100 * KF_NS_PER_MS);
-		raise(SIGKILL);
-	}
-	waitpid(pid, NULL, 0);
-	deadline_ns = kf_now_ns() + SOON_NS;
-	while (count_named("kf-hostile") && kf_now_ns() < deadline_ns)
-		kf_sleep_ns(5 * KF_NS_PER_MS);
-	assert_int_equal(count_named("kf-hostile"), 0);
+	if (pid == 0)
+		be_killed(c->subject, text);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	while (count_marked(text) && kf_now_ns() < deadline_ns)
+		kf_sleep_ns(KF_NS_PER_MS);
+	assert_int_equal(count_marked(text), 0);
+	free(text);
 }
 
 static void test_a_missing_program_is_our_trouble(void **state)

@@ -6,13 +6,17 @@
 
 int main(void)
 {
+	pid_t self = getpid();
 	int found = 0;
 
-	for (pid_t pid = 2; pid < 1 << 22; pid++)
-		if (pid != getpid() && kill(pid, 0) == 0) {
+	for (pid_t pid = 2; pid < self + 1000; pid++) {
+		if (pid == 32768 && pid < self - 1000)
+			pid = self - 1000;	/* enough of a large space */
+		if (pid != self && kill(pid, 0) == 0) {
 			printf("%d\n", (int)pid);
 			found = 1;
 		}
+	}
 	if (getppid() != 1 && kill(getppid(), 0) == 0)
 		found = 1;
 	return found;
