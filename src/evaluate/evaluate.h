@@ -45,7 +45,8 @@ struct kf_evaluate_request {
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* an empty folder of ours */
 	uint64_t seed;			/* of the secret order; 0: random */
-	unsigned call_count_fixed;	/* 0: the stopping rule; else so many calls */
+	unsigned call_count_fixed;	/* 0: the stopping rule; else so many calls,
+					   at least sets + 13 (KF_E_INPUT) */
 	unsigned threads;
 	enum kf_sandbox_tier tier_min;
 	uint64_t call_timeout_ns;	/* 0: from the reference's time */
@@ -83,7 +84,9 @@ KF_MUST_CHECK enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 				       struct kf_verdict *out,
 				       struct kf_err *err);
 void kf_verdict_release(struct kf_verdict *verdict);
-/* Everything above as JSON (new reference) and back. NaN is null. */
+/* Everything above as JSON (new reference). NaN is null. */
 json_t *kf_verdict_to_json(const struct kf_verdict *verdict);
+/* Adds a verdict in words for people: some lines of plain text. */
+void kf_verdict_explain(const struct kf_verdict *verdict, struct kf_buf *out);
 
 #endif

@@ -1,0 +1,224 @@
+#include "evaluate/evaluate.h"
+
+#include <math.h>
+
+#include "evaluate/feedback.h"
+
+#define CALL_NS_MIN	(2 * KF_NS_PER_S)
+#define CALL_NS_MAX	(60 * KF_NS_PER_S)
+#define CALL_FACTOR	50	/* so much slower than the reference at most */
+
+/* Below this the handshake's own noise is a good part of the time. */
+#define SHORT_NS	20000.0
+
+#define CALLS_LEAST	13u	/* beside the sets, in a fixed plan */
+
+#define NOTES_BYTES	2048u
+
+/* Rough speeds of a slow machine, for references never measured. */
+#define SLOW_OPERATIONS_PER_NS	1.0
+#define SLOW_BYTES_PER_NS	1.0
+
+static uint64_t call_timeout(const struct kf_evaluate_request *req)
+{
+	double reference_ns = (double)req->baseline_stored_ns;
+	double timeout_ns;
+
+	if (req->call_timeout_ns)
+		return req->call_timeout_ns;
+	if (reference_ns <= 0)
+		reference_ns = req->bundle->flops / SLOW_OPERATIONS_PER_NS +
+			req->bundle->bytes / SLOW_BYTES_PER_NS;
+	timeout_ns = CALL_FACTOR * reference_ns;
+	if (!(timeout_ns <= CALL_NS_MAX))	/* NaN too: unknown */
+		return CALL_NS_MAX;
+	return timeout_ns < CALL_NS_MIN ? CALL_NS_MIN : (uint64_t)timeout_ns;
+}
+
+static enum kf_code check_request(const struct kf_evaluate_request *req,
+				  struct kf_err *err)
+{
+	const struct kf_bundle *b = req->bundle;
+	size_t least = b->set_count + CALLS_LEAST;
+
+	if (!b->set_count || !b->stock_count)
+		return kf_fail(err, KF_E_INPUT, "the bundle of problem %s has "
+			       "no data to judge with", req->problem->name);
+	if (req->call_count_fixed && req->call_count_fixed < least)
+		return kf_fail(err, KF_E_INPUT, "%u calls are too few to judge "
+			       "problem %s: at least %zu are needed",
+			       req->call_count_fixed, req->problem->name,
+			       least);
+	return KF_OK;
+}
+
+static void begin(const struct kf_evaluate_request *req,
+		  struct kf_verdict *out, struct kf_judgement *j)
+{
+	const double nan = (double)NAN;
+
+	*out = (struct kf_verdict) {
+		.text.max = KF_FEEDBACK_BYTES,
+		.in_process = req->platform->driver->in_process,
+		.time_ns = nan,
+		.baseline_ns = nan,
+		.speedup = { nan, nan, nan, nan, 0 },
+	};
+	*j = (struct kf_judgement) {
+		.req = req,
+		.out = out,
+		.seed = req->seed,
+		.calls_left = req->call_count_fixed ? req->call_count_fixed :
+			UINT32_MAX,
+		.all_good = true,
+		.ratio = { nan, nan, nan, nan, 0 },
+		.notes.max = NOTES_BYTES,
+	};
+	if (!j->seed)
+		kf_random_bytes(&j->seed, sizeof(j->seed));
+	j->rng.state = j->seed;
+	j->set = kf_alloc((req->bundle->set_count + 1) * sizeof(j->set[0]));
+}
+
+static void end(struct kf_judgement *j)
+{
+	kf_session_shared_release(&j->shared);
+	free(j->set);
+	free(j->time_ns);
+	free(j->baseline_ns);
+	free(j->block_ns);
+	free(j->block_baseline_ns);
+	kf_buf_release(&j->notes);
+}
+
+static enum kf_code compile(struct kf_judgement *j,
+			    struct kf_artefact *artefact, struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = j->req;
+	struct kf_build_job job = {
+		.platform = req->platform,
+		.source_dir = req->source_dir,
+		.work_dir = req->work_dir,
+		.tier_min = req->tier_min,
+		.cancel = req->cancel,
+	};
+	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
+	enum kf_code code = kf_build_run(&job, &build, artefact, err);
+
+	j->out->compiler_ns = build.took_ns;
+	j->out->tier = artefact->tier;
+	memcpy(j->out->artefact_hash, artefact->hash, sizeof(artefact->hash));
+	if (!code && build.end != KF_BUILD_DONE)
+		kf_feedback_build(&build, req->platform->build_limits.wall_ns,
+				  j->out);
+	kf_build_release(&build);
+	return code;
+}
+
+/* --- what the times say ------------------------------------------------------- */
+
+static void compare_to_baseline(struct kf_judgement *j)
+{
+	struct kf_verdict *out = j->out;
+
+	if (j->req->baseline) {
+		out->baseline_live = true;
+		out->baseline_ns = (double)kf_stats_median_u64(j->baseline_ns,
+							j->baseline_count);
+		out->speedup = j->ratio;
+	} else if (j->req->baseline_stored_ns) {
+		out->baseline_ns = (double)j->req->baseline_stored_ns;
+		out->speedup.ratio = out->baseline_ns / out->time_ns;
+	}
+}
+
+static void conclude(struct kf_judgement *j)
+{
+	struct kf_verdict *out = j->out;
+	uint64_t median = kf_stats_median_u64(j->time_ns, j->time_count);
+
+	out->time_ns = (double)(median ? median : 1);
+	compare_to_baseline(j);
+	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
+		j->ratio.width <= kf_stop_default.width;
+	if (!out->conclusive)
+		kf_buf_printf(&j->notes, "the 95 %% interval is %.1f %% wide "
+			      "after %zu blocks, more than the 2 %% asked "
+			      "for\n", 100 * j->ratio.width,
+			      j->ratio.block_count);
+	if (out->time_ns < SHORT_NS) {
+		out->conclusive = false;
+		kf_buf_printf(&j->notes, "a call takes less than %.0f us: the "
+			      "handshake with the program's process is part "
+			      "of what was measured\n", SHORT_NS / 1e3);
+	}
+	if (j->repeated && !j->repeated_equal)
+		kf_buf_puts(&j->notes, "not_deterministic: the same inputs gave "
+			    "other bytes in another process, within the "
+			    "bounds both times\n");
+}
+
+static enum kf_code run(struct kf_judgement *j, struct kf_err *err)
+{
+	struct kf_verdict *out = j->out;
+	enum kf_code code = kf_judgement_run(j, err);
+
+	out->call_count = j->shared.call_count;
+	out->candidate_ns = j->shared.candidate_ns;
+	out->prepare_ns = j->shared.prepare_ns;
+	out->memory_bytes_peak = j->shared.memory_bytes_peak;
+	out->kernelbench_good = j->kernelbench_seen && j->kernelbench_good;
+	if (j->shared.tier != KF_TIER_NONE && j->shared.tier < out->tier)
+		out->tier = j->shared.tier;
+	if (code)
+		return code;
+	if (j->failure.fault) {
+		kf_feedback_failure(j);
+	} else {
+		conclude(j);
+		kf_feedback_correct(j);
+	}
+	kf_evidence(j);
+	return KF_OK;
+}
+
+static uint64_t rest_of(uint64_t all, const struct kf_verdict *v)
+{
+	uint64_t theirs = v->compiler_ns + v->candidate_ns +
+		v->baseline_took_ns;
+
+	return all > theirs ? all - theirs : 0;
+}
+
+enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
+			 struct kf_verdict *out, struct kf_err *err)
+{
+	struct kf_artefact artefact = { 0 };
+	uint64_t start_ns = kf_now_ns();
+	struct kf_judgement j;
+	enum kf_code code;
+
+	begin(req, out, &j);
+	code = check_request(req, err);
+	if (code)
+		goto out;
+	code = compile(&j, &artefact, err);
+	if (code || out->state)
+		goto out;
+	kf_session_shared_init(&j.shared, req, artefact.path);
+	j.shared.timeout_ns = call_timeout(req);
+	code = run(&j, err);
+out:
+	if (code) {		/* trouble of ours: no verdict */
+		out->state = KF_STATE_NONE;
+		out->reason[0] = '\0';
+	}
+	out->took_ns = kf_now_ns() - start_ns;
+	out->ours_ns = rest_of(out->took_ns, out);
+	kf_logf(req->log, KF_LOG_DEBUG, "judged: %s%s%s in %.0f ms, %u calls",
+		kf_state_name(out->state), out->reason[0] ? ": " : "",
+		out->reason, (double)out->took_ns / 1e6, out->call_count);
+	end(&j);
+	kf_artefact_release(&artefact);
+	return code;
+}

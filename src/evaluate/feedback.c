@@ -1,0 +1,331 @@
+/* feedback.c - what was found, as text for the next prompt. */
+#include "evaluate/feedback.h"
+
+static void finish(struct kf_verdict *out, enum kf_state state,
+		   const char *reason)
+{
+	out->state = state;
+	snprintf(out->reason, sizeof(out->reason), "%s", reason);
+}
+
+/* --- builds ------------------------------------------------------------------ */
+
+void kf_feedback_build(const struct kf_build *build, uint64_t limit_ns,
+		       struct kf_verdict *out)
+{
+	static const char *const reason[] = {
+		[KF_BUILD_NONE] = "refused",
+		[KF_BUILD_DONE] = "",
+		[KF_BUILD_REFUSED] = "refused",
+		[KF_BUILD_TOO_SLOW] = "compile_timeout",
+		[KF_BUILD_TOO_LARGE] = "compile_resource",
+	};
+
+	out->text.max = KF_BUILD_FEEDBACK_BYTES;
+	if (build->end == KF_BUILD_TOO_SLOW)
+		kf_buf_printf(&out->text, "The compiler was stopped after "
+			      "%.0f s. Unroll, inline and generate less.\n",
+			      (double)limit_ns / 1e9);
+	else if (build->end == KF_BUILD_TOO_LARGE)
+		kf_buf_puts(&out->text, "The compiler needed more memory or "
+			    "wrote a larger file than is allowed. Unroll, "
+			    "inline and generate less; make large static "
+			    "tables smaller.\n");
+	else
+		kf_buf_puts(&out->text, "The compiler refused the program. "
+			    "Its first errors:\n");
+	kf_build_log_reduce(kf_buf_str(&build->log), build->log.len,
+			    &out->text);
+	finish(out, KF_COMPILATION_FAILURE, reason[build->end]);
+}
+
+/* --- calls that did not end well --------------------------------------------- */
+
+static const struct {
+	enum kf_state state;
+	const char *reason, *says;
+} call_end[] = {
+	[KF_CALL_GOOD] = { KF_STATE_NONE, "", "" },
+	[KF_CALL_RC] = { KF_RUNTIME_ERROR, "nonzero_return",
+		"returned a value other than 0" },
+	[KF_CALL_LOAD] = { KF_COMPILATION_FAILURE, "load",
+		"could not be loaded" },
+	[KF_CALL_SIGNAL] = { KF_RUNTIME_ERROR, "signal", "crashed" },
+	[KF_CALL_INPUT_WRITE] = { KF_MISMATCH, "input_changed",
+		"wrote to an input or a weight; they are read-only" },
+	[KF_CALL_TIMEOUT] = { KF_RUNTIME_ERROR, "timeout",
+		"did not return in time and was stopped" },
+	[KF_CALL_CPU] = { KF_RUNTIME_ERROR, "cpu_time",
+		"used up its processor time" },
+	[KF_CALL_MEMORY] = { KF_RUNTIME_ERROR, "memory",
+		"used more memory than is allowed" },
+	[KF_CALL_VIOLATION] = { KF_RUNTIME_ERROR, "violation",
+		"made a system call that is forbidden" },
+	[KF_CALL_EXITED] = { KF_RUNTIME_ERROR, "exited",
+		"ended the process" },
+	[KF_CALL_PROTOCOL] = { KF_RUNTIME_ERROR, "tampering",
+		"wrote to memory that belongs to the harness" },
+};
+
+/* What kinds of data are, in words that help to repair. */
+static const struct { const char *kind, *data, *hint; } kinds[] = {
+	{ "declared", "the problem's own inputs", NULL },
+	{ "zero_mean", "inputs shifted to a mean of zero",
+	  "The sign of the inputs seems to be assumed." },
+	{ "wide", "inputs of a wide range",
+	  "The range of the inputs seems to be assumed (overflow, or a "
+	  "maximum that is not subtracted)." },
+	{ "tail", "inputs whose last eighth is 8 times as large",
+	  "Part of the inputs seems to be left out, or computed in lower "
+	  "precision." },
+	{ "small", "inputs scaled by 1/1000",
+	  "An epsilon seems to be missing or misplaced, or a threshold is "
+	  "assumed." },
+	{ "weights", "random weights",
+	  "The value of a weight seems to be assumed: read weights from "
+	  "weight[] in every kf_prepare or kf_forward." },
+	{ "stock", "fresh inputs of the problem's own kind", NULL },
+};
+
+static const char *data_of(const char *kind)
+{
+	for (size_t i = 0; i < KF_COUNT(kinds); i++)
+		if (strcmp(kind, kinds[i].kind) == 0)
+			return kinds[i].data;
+	return kind;
+}
+
+static const char *hint_of(const char *kind)
+{
+	for (size_t i = 0; i < KF_COUNT(kinds); i++)
+		if (strcmp(kind, kinds[i].kind) == 0)
+			return kinds[i].hint;
+	return NULL;
+}
+
+static void say_call(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_check *f = &j->failure;
+	const struct kf_call_end *c = &f->call;
+
+	if (!f->kase)
+		kf_buf_puts(out, "The program ");
+	else
+		kf_buf_printf(out, "%s ", f->preparing ? "kf_prepare" :
+			      "kf_forward");
+	kf_buf_puts(out, call_end[c->state].says);
+	if (c->state == KF_CALL_RC)
+		kf_buf_printf(out, ": %d", c->rc);
+	if (c->state == KF_CALL_SIGNAL && c->signal)
+		kf_buf_printf(out, ": %s", strsignal(c->signal));
+	if (c->state == KF_CALL_TIMEOUT)
+		kf_buf_printf(out, " (%.3g s)",
+			      (double)j->shared.timeout_ns / 1e9);
+	if (f->kase)
+		kf_buf_printf(out, ", in call %u of its process, on %s",
+			      f->call_number, data_of(f->kase->kind));
+	kf_buf_puts(out, ".\n");
+	if (c->text[0])
+		kf_buf_printf(out, "%s\n", c->text);
+	if (c->output[0])
+		kf_buf_printf(out, "It printed, at the end:\n%s\n", c->output);
+}
+
+/* --- outputs that are not right ----------------------------------------------- */
+
+static void say_input(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	const struct kf_check *f = &j->failure;
+	bool weight = f->tensor >= b->in_count;
+	const struct kf_tensor_info *info = weight ?
+		&b->weight[f->tensor - b->in_count] : &b->in[f->tensor];
+
+	kf_buf_printf(out, "%s %s was changed, first at byte %lld. Inputs and "
+		      "weights are read-only.\n", weight ? "Weight" : "Input",
+		      info->name ? info->name : "", (long long)f->byte);
+}
+
+static void say_bounds(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_check *f = &j->failure;
+
+	if (f->byte < 0)
+		kf_buf_printf(out, "Something was written %lld bytes before "
+			      "output %zu.\n", (long long)-f->byte, f->tensor);
+	else
+		kf_buf_printf(out, "Something was written beyond the end of "
+			      "output %zu, %lld bytes after it.\n", f->tensor,
+			      (long long)f->byte);
+}
+
+static void say_deferred(struct kf_judgement *j, struct kf_buf *out)
+{
+	(void)j;
+	kf_buf_puts(out, "Work went on after kf_forward had returned: outputs "
+		    "still changed, or threads kept computing between calls. "
+		    "All work must be done when kf_forward returns.\n");
+}
+
+static const char *type_of(const struct kf_judgement *j, size_t output)
+{
+	return kf_dtype_name(j->req->bundle->out[output].dtype);
+}
+
+static void say_counts(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_check *f = &j->failure;
+	const struct kf_compare *c = &f->compare;
+
+	kf_buf_printf(out, "Output %zu (%s) on %s: ", f->tensor,
+		      type_of(j, f->tensor), data_of(f->kase->kind));
+	if (f->fault == KF_FAULT_UNWRITTEN)
+		kf_buf_printf(out, "%lld of %lld elements were not written.\n",
+			      (long long)c->unwritten_count,
+			      (long long)c->numel);
+	else if (f->fault == KF_FAULT_NONFINITE)
+		kf_buf_printf(out, "%lld of %lld elements are NaN or infinite "
+			      "where the reference is finite, or the "
+			      "reverse; %lld are wrong in all.\n",
+			      (long long)c->nonfinite_count,
+			      (long long)c->numel, (long long)c->wrong_count);
+	else if (c->wrong_count)
+		kf_buf_printf(out, "%lld of %lld elements are wrong.\n",
+			      (long long)c->wrong_count,
+			      (long long)c->numel);
+	else
+		kf_buf_printf(out, "no single element is far off, but the "
+			      "errors in %lld of %lld blocks of the output are "
+			      "too large together (%.3g times the limit in "
+			      "the worst).\n", (long long)c->block_bad_count,
+			      (long long)c->block_count, c->rms_max);
+	if (c->pattern[0])
+		kf_buf_printf(out, "Pattern: %s.\n", c->pattern);
+}
+
+static void say_worst(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_check *f = &j->failure;
+	const struct kf_tensor_info *info = &j->req->bundle->out[f->tensor];
+
+	if (f->fault == KF_FAULT_UNWRITTEN || !f->compare.worst_count)
+		return;
+	kf_buf_puts(out, "Worst elements (index, expected, got):\n");
+	for (size_t i = 0; i < f->compare.worst_count; i++) {
+		const struct kf_worst *w = &f->compare.worst[i];
+		char place[128];
+
+		kf_compare_index(info->rank, info->shape, w->index, place);
+		kf_buf_printf(out, "  %s  %.9g  %.9g\n", place, w->expect,
+			      w->got);
+	}
+}
+
+static void list_kinds(struct kf_judgement *j, bool good, struct kf_buf *out)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < j->req->bundle->set_count; i++) {
+		if (!j->set[i].ran || (j->set[i].fault == KF_FAULT_NONE) !=
+		    good)
+			continue;
+		kf_buf_printf(out, "%s%s", before,
+			      data_of(j->req->bundle->set[i].kind));
+		before = "; ";
+	}
+}
+
+static void say_sets(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	size_t good = 0, bad = 0, first_bad = 0;
+
+	for (size_t i = 0; i < b->set_count; i++) {
+		good += j->set[i].ran && !j->set[i].fault;
+		if (j->set[i].ran && j->set[i].fault && !bad++)
+			first_bad = i;
+	}
+	if (!bad || bad + good < 2)
+		return;
+	if (!good) {
+		kf_buf_puts(out, "It is wrong on every kind of data that was "
+			    "tried.\n");
+		return;
+	}
+	kf_buf_puts(out, "Right on: ");
+	list_kinds(j, true, out);
+	kf_buf_puts(out, ".\nWrong on: ");
+	list_kinds(j, false, out);
+	kf_buf_puts(out, ".\n");
+	if (bad == 1 && hint_of(b->set[first_bad].kind))
+		kf_buf_printf(out, "%s\n", hint_of(b->set[first_bad].kind));
+}
+
+static void say_history(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_check *f = &j->failure;
+
+	if (f->stale)
+		kf_buf_printf(out, "The output is that of an earlier call, on "
+			      "%s: a result seems to be kept between calls.\n",
+			      data_of(f->stale->kind));
+	else if (j->failure_timed)
+		kf_buf_printf(out, "All earlier calls were right; this was "
+			      "call %u of its process, on fresh inputs. What "
+			      "kf_forward computes must not depend on earlier "
+			      "calls.\n", f->call_number);
+}
+
+static void say_values(struct kf_judgement *j, struct kf_buf *out)
+{
+	say_counts(j, out);
+	say_history(j, out);
+	say_sets(j, out);
+	say_worst(j, out);
+}
+
+static void say_tail(struct kf_judgement *j, struct kf_buf *out)
+{
+	(void)j;
+	out->len = kf_utf8_cut(kf_buf_str(out), out->len);
+	if (out->data)
+		out->data[out->len] = '\0';
+}
+
+void kf_feedback_failure(struct kf_judgement *j)
+{
+	static void (*const say[KF_FAULTS])(struct kf_judgement *j,
+					    struct kf_buf *out) = {
+		[KF_FAULT_CALL] = say_call,
+		[KF_FAULT_INPUT_CHANGED] = say_input,
+		[KF_FAULT_OUT_OF_BOUNDS] = say_bounds,
+		[KF_FAULT_DEFERRED] = say_deferred,
+		[KF_FAULT_UNWRITTEN] = say_values,
+		[KF_FAULT_NONFINITE] = say_values,
+		[KF_FAULT_VALUES] = say_values,
+	};
+	const struct kf_check *f = &j->failure;
+
+	j->out->text.max = KF_FEEDBACK_BYTES;
+	say[f->fault](j, &j->out->text);
+	say_tail(j, &j->out->text);
+	if (f->fault == KF_FAULT_CALL)
+		finish(j->out, call_end[f->call.state].state,
+		       call_end[f->call.state].reason);
+	else
+		finish(j->out, KF_MISMATCH, kf_fault_reason(f->fault));
+}
+
+/* --- right -------------------------------------------------------------------- */
+
+void kf_feedback_correct(struct kf_judgement *j)
+{
+	struct kf_buf *out = &j->out->text;
+
+	out->max = KF_FEEDBACK_BYTES;
+	kf_buf_printf(out, "The program is correct in all %u calls; the worst "
+		      "error was %.3g of what is allowed.\n",
+		      j->shared.call_count, j->q_max / 16 > j->rms_max ?
+		      j->q_max / 16 : j->rms_max);
+	finish(j->out, KF_CORRECT, "");
+}

@@ -1,0 +1,54 @@
+/*
+ * judge.h - what evaluate.c, timing.c, feedback.c and evidence.c know about the judgement
+ * that is under way. Private to them.
+ */
+#ifndef KF_EVALUATE_JUDGE_H
+#define KF_EVALUATE_JUDGE_H
+
+#include "evaluate/session.h"
+
+#define KF_FEEDBACK_BYTES	3072u	/* of kf_verdict.text */
+#define KF_BUILD_FEEDBACK_BYTES	4096u	/* the same for compilers' words */
+
+/* What became of one verdict set. */
+struct kf_set_result {
+	bool ran;
+	enum kf_fault fault;		/* by the rules that decide */
+	bool good, kernelbench_good;
+};
+
+struct kf_judgement {
+	const struct kf_evaluate_request *req;
+	struct kf_verdict *out;
+	struct kf_rng rng;
+	uint64_t seed;			/* that rng began with */
+	struct kf_session_shared shared;
+	unsigned calls_left;
+
+	struct kf_set_result *set;	/* owned; [set_count] */
+	struct kf_check failure;	/* the fault to report; NONE: none so far */
+	bool failure_timed;		/* it was a call after all sets had passed */
+	bool all_good, kernelbench_seen, kernelbench_good;
+	double q_max, rms_max;		/* over all calls */
+
+	/* Times of calls, and the medians of blocks, ns. */
+	uint64_t *time_ns, *baseline_ns;	/* owned */
+	size_t time_count, baseline_count;
+	double *block_ns, *block_baseline_ns;	/* owned; block_max */
+	size_t block_count;
+	uint64_t call_ns;		/* a usual call, from the first ones */
+	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
+	struct kf_ratio ratio;		/* against a constant if there is no live
+					   baseline: its width still tells */
+
+	uint64_t fingerprint;		/* of the declared set's outputs */
+	bool fingerprint_seen, repeated, repeated_equal;
+	struct kf_buf notes;		/* sentences for the evidence, one a line */
+};
+
+/* Runs sets and timed calls, process after process, until the verdict stands:
+ * judgement->failure tells. */
+KF_MUST_CHECK enum kf_code kf_judgement_run(struct kf_judgement *judgement,
+					    struct kf_err *err);
+
+#endif

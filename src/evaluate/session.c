@@ -1,0 +1,426 @@
+#include "evaluate/session.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* A process may live this long; its calls have deadlines of their own. */
+#define PROCESS_NS	(600 * KF_NS_PER_S)
+#define PREPARE_NS	(30 * KF_NS_PER_S)
+
+/* Threads of OpenMP spin for a while after a call before they sleep. What goes
+ * beyond this, and is a good part of all the work, is work that was put off. */
+#define SPIN_NS_PER_CALL	(10 * KF_NS_PER_MS)	/* for each thread */
+#define SPIN_NS_ONCE		(100 * KF_NS_PER_MS)
+
+const char *kf_fault_reason(enum kf_fault fault)
+{
+	static const char *const reason[KF_FAULTS] = {
+		[KF_FAULT_NONE] = "",
+		[KF_FAULT_CALL] = "",
+		[KF_FAULT_INPUT_CHANGED] = "input_changed",
+		[KF_FAULT_OUT_OF_BOUNDS] = "out_of_bounds",
+		[KF_FAULT_DEFERRED] = "cheat_deferred_work",
+		[KF_FAULT_UNWRITTEN] = "unwritten",
+		[KF_FAULT_NONFINITE] = "non_finite",
+		[KF_FAULT_VALUES] = "values",
+	};
+
+	return reason[fault];
+}
+
+void kf_session_shared_init(struct kf_session_shared *shared,
+			    const struct kf_evaluate_request *req,
+			    const char *artefact_path)
+{
+	const struct kf_bundle *b = req->bundle;
+	const struct kf_case *declared = b->set_count ? &b->set[0] : NULL;
+
+	*shared = (struct kf_session_shared) {
+		.req = req, .artefact_path = artefact_path,
+	};
+	shared->typical = kf_alloc((b->out_count + 1) *
+				   sizeof(shared->typical[0]));
+	for (size_t i = 0; declared && i < b->out_count; i++)
+		kf_compare_typical_make(b->out[i].rank, b->out[i].shape,
+			declared->react ? declared->react[i] : NULL,
+			declared->noise ? declared->noise[i] : NULL,
+			&shared->typical[i]);
+}
+
+void kf_session_shared_release(struct kf_session_shared *shared)
+{
+	size_t count = shared->req ? shared->req->bundle->out_count : 0;
+
+	for (size_t i = 0; i < count; i++)
+		kf_compare_typical_release(&shared->typical[i]);
+	free(shared->typical);
+	shared->typical = NULL;
+}
+
+enum kf_code kf_session_start(struct kf_session_shared *shared,
+			      struct kf_session *out, struct kf_check *check,
+			      struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = shared->req;
+	struct kf_worker_spec spec = {
+		.platform = req->platform,
+		.device_id = req->device_id,
+		.artefact_path = shared->artefact_path,
+		.bundle = req->bundle,
+		.threads = req->threads,
+		.tier_min = req->tier_min,
+		.limits = req->platform->run_limits,
+		.cancel = req->cancel,
+	};
+	unsigned threads = req->threads ? req->threads : 1;
+	enum kf_code code;
+
+	*out = (struct kf_session) { .shared = shared };
+	*check = (struct kf_check) { .fault = KF_FAULT_NONE };
+	if (spec.limits.wall_ns < PROCESS_NS)
+		spec.limits.wall_ns = PROCESS_NS;
+	if (spec.limits.cpu_ns < PROCESS_NS * threads)
+		spec.limits.cpu_ns = PROCESS_NS * threads;
+	code = kf_worker_start(&spec, &out->worker, &check->call, err);
+	if (code)
+		return code;
+	shared->process_count++;
+	out->used = kf_alloc((req->bundle->set_count +
+			      req->bundle->stock_count + 1) *
+			     sizeof(out->used[0]));
+	if (check->call.state != KF_CALL_GOOD)
+		check->fault = KF_FAULT_CALL;
+	return KF_OK;
+}
+
+/* What is known only when the process is gone. */
+static void take_account(struct kf_session_shared *shared,
+			 struct kf_worker *worker)
+{
+	enum kf_sandbox_tier tier;
+	uint64_t peak;
+
+	kf_worker_stop(worker);
+	tier = kf_worker_tier(worker);
+	peak = kf_worker_memory_peak(worker);
+	if (shared->tier == KF_TIER_NONE || tier < shared->tier)
+		shared->tier = tier;
+	if (peak > shared->memory_bytes_peak)
+		shared->memory_bytes_peak = peak;
+}
+
+void kf_session_end(struct kf_session *session)
+{
+	if (session->worker)
+		take_account(session->shared, session->worker);
+	kf_worker_free(session->worker);
+	free(session->used);
+	*session = (struct kf_session) { 0 };
+}
+
+/* --- before a call --------------------------------------------------------- */
+
+static void write_tensor(void *to, const void *from, size_t bytes)
+{
+	if (to && from && bytes)
+		memcpy(to, from, bytes);
+}
+
+static const void **weights_of(const struct kf_session *s,
+			       const struct kf_case *kase)
+{
+	return kase->weight ? kase->weight : s->shared->req->bundle->weight_data;
+}
+
+/* Weights go in, and kf_prepare runs, only when they change. */
+static enum kf_code set_weights(struct kf_session *s,
+				const struct kf_case *kase,
+				struct kf_check *check, struct kf_err *err)
+{
+	struct kf_session_shared *shared = s->shared;
+	const struct kf_bundle *b = shared->req->bundle;
+	const void **weight = weights_of(s, kase);
+	uint64_t timeout_ns = shared->timeout_ns, start_ns;
+	enum kf_code code;
+
+	if (s->prepared && weight == s->weight)
+		return KF_OK;
+	for (size_t i = 0; i < b->weight_count; i++)
+		write_tensor(kf_worker_weight(s->worker, i), weight[i],
+			     b->weight[i].bytes);
+	s->weight = weight;
+	s->prepared = true;
+	if (timeout_ns < PREPARE_NS)
+		timeout_ns = PREPARE_NS;
+	start_ns = kf_now_ns();
+	code = kf_worker_prepare(s->worker, timeout_ns, &check->call, err);
+	if (code)
+		return code;
+	if (check->call.state != KF_CALL_GOOD) {
+		shared->candidate_ns += kf_now_ns() - start_ns;
+		check->fault = KF_FAULT_CALL;
+		check->preparing = true;
+		return KF_OK;
+	}
+	shared->candidate_ns += check->call.time_ns;
+	if (!shared->prepare_ns)
+		shared->prepare_ns = check->call.time_ns;
+	return KF_OK;
+}
+
+static void write_inputs(struct kf_session *s, const struct kf_case *kase)
+{
+	const struct kf_bundle *b = s->shared->req->bundle;
+
+	for (size_t i = 0; i < b->in_count; i++)
+		write_tensor(kf_worker_in(s->worker, i), kase->in[i],
+			     b->in[i].bytes);
+}
+
+/* --- after a call ----------------------------------------------------------- */
+
+static bool same_bytes(const void *now, const void *before, size_t bytes,
+		       int64_t *first)
+{
+	const unsigned char *a = now, *b = before;
+	size_t i = 0;
+
+	if (!now || !before || !bytes || memcmp(a, b, bytes) == 0)
+		return true;
+	while (a[i] == b[i])
+		i++;
+	*first = (int64_t)i;
+	return false;
+}
+
+static void check_inputs(struct kf_session *s, const struct kf_case *kase,
+			 struct kf_check *check)
+{
+	const struct kf_bundle *b = s->shared->req->bundle;
+
+	for (size_t i = 0; i < b->in_count; i++)
+		if (!same_bytes(kf_worker_in(s->worker, i), kase->in[i],
+				b->in[i].bytes, &check->byte)) {
+			check->fault = KF_FAULT_INPUT_CHANGED;
+			check->tensor = i;
+			return;
+		}
+	for (size_t i = 0; i < b->weight_count; i++)
+		if (!same_bytes(kf_worker_weight(s->worker, i), s->weight[i],
+				b->weight[i].bytes, &check->byte)) {
+			check->fault = KF_FAULT_INPUT_CHANGED;
+			check->tensor = b->in_count + i;
+			return;
+		}
+}
+
+static enum kf_fault fault_of_compare(enum kf_compare_end end)
+{
+	static const enum kf_fault fault[] = {
+		[KF_COMPARE_GOOD] = KF_FAULT_NONE,
+		[KF_COMPARE_UNWRITTEN] = KF_FAULT_UNWRITTEN,
+		[KF_COMPARE_NONFINITE] = KF_FAULT_NONFINITE,
+		[KF_COMPARE_VALUES] = KF_FAULT_VALUES,
+	};
+
+	return fault[end];
+}
+
+static struct kf_compare_request compare_request(const struct kf_session *s,
+						 const struct kf_case *kase,
+						 size_t i)
+{
+	const struct kf_tensor_info *info = &s->shared->req->bundle->out[i];
+	struct kf_compare_request req = {
+		.dtype = info->dtype,
+		.rank = info->rank,
+		.got = kf_worker_out(s->worker, i),
+		.expect = kase->expect[i],
+		.exact = kase->exact ? kase->exact[i] : NULL,
+		.react = kase->react ? kase->react[i] : NULL,
+		.noise = kase->noise ? kase->noise[i] : NULL,
+		.typical = &s->shared->typical[i],
+		.limit = kf_compare_limit(info->dtype, kase->kind),
+		.poison = kf_worker_pattern(s->worker),
+	};
+
+	memcpy(req.shape, info->shape, sizeof(req.shape));
+	return req;
+}
+
+/* The benchmark's own rule speaks of its own kind of data only. */
+static bool kernelbench_applies(const struct kf_case *kase)
+{
+	return strcmp(kase->kind, "declared") == 0 ||
+		strcmp(kase->kind, "stock") == 0;
+}
+
+/* Keeps the worst of an output's faults; earlier outputs win among equals. */
+static void take_compare(struct kf_check *check, size_t i,
+			 const struct kf_compare *c)
+{
+	enum kf_fault fault = fault_of_compare(c->end);
+
+	if (!fault || (check->fault && check->fault <= fault))
+		return;
+	check->fault = fault;
+	check->tensor = i;
+	check->compare = *c;
+}
+
+static void check_outputs(struct kf_session *s, const struct kf_case *kase,
+			  struct kf_check *check)
+{
+	const struct kf_evaluate_request *req = s->shared->req;
+	bool by_kernelbench = req->rules == KF_RULES_KERNELBENCH;
+
+	check->good = true;
+	check->kernelbench_good = check->kernelbench_applies;
+	for (size_t i = 0; i < req->bundle->out_count; i++) {
+		struct kf_compare_request r = compare_request(s, kase, i);
+		struct kf_compare c;
+
+		kf_compare_run(&r, &c);
+		check->good = check->good && c.end == KF_COMPARE_GOOD;
+		check->q_max = fmax(check->q_max, c.q_max);
+		check->rms_max = fmax(check->rms_max, c.rms_max);
+		if (!by_kernelbench)
+			take_compare(check, i, &c);
+		if (!check->kernelbench_applies)
+			continue;
+		kf_compare_kernelbench(&r, &c);
+		if (c.end != KF_COMPARE_GOOD)
+			check->kernelbench_good = false;
+		if (by_kernelbench)
+			take_compare(check, i, &c);
+	}
+}
+
+static uint64_t fingerprint(const struct kf_session *s)
+{
+	const struct kf_bundle *b = s->shared->req->bundle;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
+
+	for (size_t i = 0; i < b->out_count; i++) {
+		const char *bytes = kf_worker_out(s->worker, i);
+		size_t at = 0;
+
+		for (; at + sizeof(word) <= b->out[i].bytes; at += sizeof(word)) {
+			memcpy(&word, bytes + at, sizeof(word));
+			hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+			hash ^= hash >> 29;
+		}
+		for (; at < b->out[i].bytes; at++)
+			hash = (hash ^ (unsigned char)bytes[at]) *
+				UINT64_C(0x100000001b3);
+	}
+	return hash;
+}
+
+#define RESEMBLE_SAMPLES 64
+
+/* Do samples of an output look like what a case expects? */
+static bool resembles(const struct kf_session *s, const struct kf_case *kase,
+		      size_t i)
+{
+	const struct kf_tensor_info *info = &s->shared->req->bundle->out[i];
+	const void *got = kf_worker_out(s->worker, i);
+	int64_t step = info->numel / RESEMBLE_SAMPLES + 1;
+
+	for (int64_t k = 0; k < info->numel; k += step) {
+		double a = kf_element(info->dtype, got, k);
+		double b = kf_element(info->dtype, kase->expect[i], k);
+
+		if (!(fabs(a - b) <= 1e-3 * fabs(b)))
+			return false;
+	}
+	return info->numel > 0;
+}
+
+/* The earlier case of this process whose result the output is, or NULL. */
+static const struct kf_case *stale_of(const struct kf_session *s,
+				      const struct kf_case *now, size_t i)
+{
+	if (resembles(s, now, i))
+		return NULL;
+	for (size_t k = s->used_count; k > 0; k--)
+		if (resembles(s, s->used[k - 1], i))
+			return s->used[k - 1];
+	return NULL;
+}
+
+static bool too_busy_between_calls(const struct kf_session *s)
+{
+	uint64_t threads = s->shared->req->threads;
+	uint64_t calls = s->used_count;
+
+	return s->idle_cpu_ns > SPIN_NS_ONCE + calls * SPIN_NS_PER_CALL *
+		(threads ? threads : 1) && s->idle_cpu_ns > s->cpu_ns / 2;
+}
+
+static void look(struct kf_session *s, const struct kf_case *kase,
+		 struct kf_check *check)
+{
+	size_t which = 0;
+	int64_t offset = 0;
+
+	check_outputs(s, kase, check);
+	if (check->fault == KF_FAULT_VALUES)
+		check->stale = stale_of(s, kase, check->tensor);
+	if (kase == s->shared->req->bundle->set)
+		check->fingerprint = fingerprint(s);
+	if (kf_worker_late(s->worker) || too_busy_between_calls(s))
+		check->fault = KF_FAULT_DEFERRED;
+	if (!kf_worker_guards(s->worker, &which, &offset)) {
+		check->fault = KF_FAULT_OUT_OF_BOUNDS;
+		check->tensor = which;
+		check->byte = offset;
+	}
+	check_inputs(s, kase, check);
+	if (check->fault && check->fault < KF_FAULT_UNWRITTEN)
+		check->good = check->kernelbench_good = false;
+}
+
+static bool used(const struct kf_session *s, const struct kf_case *kase)
+{
+	for (size_t i = 0; i < s->used_count; i++)
+		if (s->used[i] == kase)
+			return true;
+	return false;
+}
+
+enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
+			     struct kf_check *check, struct kf_err *err)
+{
+	struct kf_session_shared *shared = s->shared;
+	uint64_t start_ns;
+	enum kf_code code;
+
+	assert(!used(s, kase));
+	*check = (struct kf_check) {
+		.kase = kase, .call_number = (unsigned)s->used_count + 1,
+		.kernelbench_applies = kernelbench_applies(kase),
+	};
+	code = set_weights(s, kase, check, err);
+	if (code || check->fault)
+		return code;
+	kf_worker_poison(s->worker);
+	write_inputs(s, kase);
+	start_ns = kf_now_ns();
+	code = kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
+				 err);
+	if (code)
+		return code;
+	shared->call_count++;
+	s->idle_cpu_ns += check->call.idle_cpu_ns;
+	s->cpu_ns += check->call.cpu_ns;
+	if (check->call.state != KF_CALL_GOOD) {
+		shared->candidate_ns += kf_now_ns() - start_ns;
+		check->fault = KF_FAULT_CALL;
+		return KF_OK;
+	}
+	shared->candidate_ns += check->call.time_ns;
+	look(s, kase, check);
+	s->used[s->used_count++] = kase;
+	return KF_OK;
+}

@@ -1,0 +1,84 @@
+/*
+ * session.h - one process of a candidate: cases go in, checked calls come out.
+ * Part of evaluate.c and timing.c; nobody else needs it.
+ *
+ * Every call is the same for the candidate and is checked in full: outputs are
+ * poisoned and inputs written before it; afterwards guards, inputs and all
+ * outputs are looked at. No case is used twice within one process.
+ */
+#ifndef KF_EVALUATE_SESSION_H
+#define KF_EVALUATE_SESSION_H
+
+#include "evaluate/compare.h"
+#include "evaluate/evaluate.h"
+
+/* What was wrong with a call; the most telling first. */
+enum kf_fault {
+	KF_FAULT_NONE,
+	KF_FAULT_CALL,		/* it did not end well: see kf_check.call */
+	KF_FAULT_INPUT_CHANGED,
+	KF_FAULT_OUT_OF_BOUNDS,
+	KF_FAULT_DEFERRED,	/* outputs changed after the return, or threads
+				   kept working between calls */
+	KF_FAULT_UNWRITTEN,
+	KF_FAULT_NONFINITE,
+	KF_FAULT_VALUES,
+	KF_FAULTS
+};
+const char *kf_fault_reason(enum kf_fault fault); /* "values"; "" for CALL */
+
+struct kf_check {
+	enum kf_fault fault;
+	const struct kf_case *kase;
+	bool preparing;		/* it was kf_prepare that failed */
+	unsigned call_number;	/* 1.. within its process */
+	struct kf_call_end call;
+	size_t tensor;		/* output or input that the fault is about */
+	int64_t byte;		/* OUT_OF_BOUNDS, INPUT_CHANGED: where */
+	struct kf_compare compare;	/* of that output, by the rule that decides */
+	const struct kf_case *stale;	/* the output is this earlier case's */
+	bool good;		/* by kforge's own rules */
+	bool kernelbench_applies, kernelbench_good;
+	double q_max, rms_max;	/* over all outputs, in units of the limits */
+	uint64_t fingerprint;	/* of all outputs' bytes */
+};
+
+/* What all processes of one evaluation have in common. */
+struct kf_session_shared {
+	const struct kf_evaluate_request *req;
+	const char *artefact_path;
+	uint64_t timeout_ns;		/* of one call */
+	struct kf_compare_typical *typical;	/* owned; [out_count] */
+	uint64_t candidate_ns;		/* spent in the candidate's code */
+	uint64_t prepare_ns;		/* the first kf_prepare */
+	uint64_t memory_bytes_peak;
+	unsigned call_count, process_count;
+	enum kf_sandbox_tier tier;	/* the weakest of all processes */
+};
+void kf_session_shared_init(struct kf_session_shared *shared,
+			    const struct kf_evaluate_request *req,
+			    const char *artefact_path);
+void kf_session_shared_release(struct kf_session_shared *shared);
+
+struct kf_session {
+	struct kf_session_shared *shared;
+	struct kf_worker *worker;
+	const void **weight;		/* what the weights hold now */
+	bool prepared;			/* kf_prepare has run with them */
+	const struct kf_case **used;	/* owned */
+	size_t used_count;
+	uint64_t idle_cpu_ns, cpu_ns;	/* summed over calls */
+};
+
+/* Starts the process and loads the candidate; *check tells how that went. */
+KF_MUST_CHECK enum kf_code kf_session_start(struct kf_session_shared *shared,
+		struct kf_session *out, struct kf_check *check,
+		struct kf_err *err);
+/* One checked call. After KF_FAULT_CALL with anything but a returned code the
+ * process is dead and only kf_session_end may follow. */
+KF_MUST_CHECK enum kf_code kf_session_call(struct kf_session *session,
+		const struct kf_case *kase, struct kf_check *check,
+		struct kf_err *err);
+void kf_session_end(struct kf_session *session);
+
+#endif

@@ -1,0 +1,187 @@
+/* verdict.c - a verdict as names, as JSON, and in words for people. */
+#include "evaluate/evaluate.h"
+
+#include <math.h>
+
+static const char *const state_name[] = {
+	[KF_STATE_NONE] = "none",
+	[KF_GENERATION_FAILURE] = "generation_failure",
+	[KF_COMPILATION_FAILURE] = "compilation_failure",
+	[KF_RUNTIME_ERROR] = "runtime_error",
+	[KF_MISMATCH] = "mismatch",
+	[KF_CORRECT] = "correct",
+};
+
+const char *kf_state_name(enum kf_state state)
+{
+	return (size_t)state < KF_COUNT(state_name) ? state_name[state] :
+		state_name[KF_STATE_NONE];
+}
+
+enum kf_state kf_state_by_name(const char *name)
+{
+	for (size_t i = 0; name && i < KF_COUNT(state_name); i++)
+		if (strcmp(name, state_name[i]) == 0)
+			return (enum kf_state)i;
+	return KF_STATE_NONE;
+}
+
+void kf_verdict_release(struct kf_verdict *verdict)
+{
+	kf_buf_release(&verdict->text);
+	json_decref(verdict->evidence);
+	verdict->evidence = NULL;
+}
+
+/* --- JSON ------------------------------------------------------------------- */
+
+static json_t *nanoseconds(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *ratio_to_json(const struct kf_ratio *r)
+{
+	json_t *json;
+
+	if (isnan(r->ratio))
+		return json_null();
+	json = json_object();
+	json_object_set_new(json, "ratio", kf_json_number(r->ratio));
+	json_object_set_new(json, "low", kf_json_number(r->low));
+	json_object_set_new(json, "high", kf_json_number(r->high));
+	json_object_set_new(json, "width", kf_json_number(r->width));
+	json_object_set_new(json, "blocks",
+			    json_integer((json_int_t)r->block_count));
+	return json;
+}
+
+static json_t *took_to_json(const struct kf_verdict *v)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "all_ns", nanoseconds(v->took_ns));
+	json_object_set_new(json, "compiler_ns", nanoseconds(v->compiler_ns));
+	json_object_set_new(json, "candidate_ns", nanoseconds(v->candidate_ns));
+	json_object_set_new(json, "baseline_ns",
+			    nanoseconds(v->baseline_took_ns));
+	json_object_set_new(json, "ours_ns", nanoseconds(v->ours_ns));
+	return json;
+}
+
+json_t *kf_verdict_to_json(const struct kf_verdict *v)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "state", json_string(kf_state_name(v->state)));
+	json_object_set_new(json, "reason", json_string(v->reason));
+	json_object_set_new(json, "text",
+			    kf_json_string(kf_buf_str(&v->text), v->text.len));
+	json_object_set_new(json, "time_ns", kf_json_number(v->time_ns));
+	json_object_set_new(json, "baseline_ns",
+			    kf_json_number(v->baseline_ns));
+	json_object_set_new(json, "baseline_live",
+			    json_boolean(v->baseline_live));
+	json_object_set_new(json, "speedup", ratio_to_json(&v->speedup));
+	json_object_set_new(json, "conclusive", json_boolean(v->conclusive));
+	json_object_set_new(json, "kernelbench_good",
+			    json_boolean(v->kernelbench_good));
+	json_object_set_new(json, "trust", json_string(v->in_process ?
+						       "in-process" :
+						       "isolated"));
+	json_object_set_new(json, "sandbox",
+			    json_string(kf_sandbox_tier_name(v->tier)));
+	json_object_set_new(json, "prepare_ns", nanoseconds(v->prepare_ns));
+	json_object_set_new(json, "memory_bytes_peak",
+			    nanoseconds(v->memory_bytes_peak));
+	json_object_set_new(json, "calls", json_integer(v->call_count));
+	json_object_set_new(json, "took", took_to_json(v));
+	json_object_set_new(json, "artefact", json_string(v->artefact_hash));
+	json_object_set(json, "evidence", v->evidence ? v->evidence :
+			json_null());
+	return json;
+}
+
+/* --- words ------------------------------------------------------------------- */
+
+static void say_time(double ns, struct kf_buf *out)
+{
+	static const struct { double ns; const char *name; } unit[] = {
+		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
+	};
+	size_t i = 0;
+
+	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
+		i++;
+	kf_buf_printf(out, "%.4g %s", ns / unit[i].ns, unit[i].name);
+}
+
+static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
+{
+	kf_buf_puts(out, "time: ");
+	say_time(v->time_ns, out);
+	kf_buf_puts(out, " a call (median)");
+	if (!isnan(v->baseline_ns)) {
+		kf_buf_puts(out, v->baseline_live ? ", PyTorch eager " :
+			    ", PyTorch eager (stored) ");
+		say_time(v->baseline_ns, out);
+	}
+	if (!isnan(v->speedup.ratio))
+		kf_buf_printf(out, ": %.3g times as fast", v->speedup.ratio);
+	if (!isnan(v->speedup.low))
+		kf_buf_printf(out, " (95 %% interval %.3g to %.3g, %zu "
+			      "blocks)", v->speedup.low, v->speedup.high,
+			      v->speedup.block_count);
+	kf_buf_puts(out, "\n");
+	if (!v->conclusive)
+		kf_buf_puts(out, "      not conclusive: the interval is wide, "
+			    "or the time is too short to measure well\n");
+}
+
+static void say_took(const struct kf_verdict *v, struct kf_buf *out)
+{
+	static const char *const before[] = { "", ", compiler ",
+		", candidate ", ", baseline ", ", kforge " };
+	const uint64_t took[] = { v->took_ns, v->compiler_ns, v->candidate_ns,
+		v->baseline_took_ns, v->ours_ns };
+
+	kf_buf_puts(out, "judging took ");
+	for (size_t i = 0; i < KF_COUNT(took); i++) {
+		kf_buf_puts(out, before[i]);
+		say_time((double)took[i], out);
+	}
+	kf_buf_printf(out, "; %u calls\n", v->call_count);
+}
+
+static void say_notes(const struct kf_verdict *v, struct kf_buf *out)
+{
+	json_t *notes = json_object_get(v->evidence, "notes"), *note;
+	size_t i;
+
+	json_array_foreach(notes, i, note)
+		kf_buf_printf(out, "note: %s\n", json_string_value(note));
+}
+
+void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
+{
+	kf_buf_puts(out, kf_state_name(v->state));
+	if (v->reason[0])
+		kf_buf_printf(out, ": %s", v->reason);
+	kf_buf_puts(out, "\n");
+	if (v->text.len)
+		kf_buf_printf(out, "%s%s", kf_buf_str(&v->text),
+			      v->text.data[v->text.len - 1] == '\n' ? "" :
+			      "\n");
+	if (v->state == KF_CORRECT)
+		say_speedup(v, out);
+	if (v->state == KF_CORRECT || v->state == KF_MISMATCH)
+		kf_buf_printf(out, "KernelBench's own rule: %s\n",
+			      v->kernelbench_good ? "passes" : "fails");
+	if (v->tier != KF_TIER_NONE)
+		kf_buf_printf(out, "trust: %s, sandbox %s\n", v->in_process ?
+			      "in-process" : "isolated",
+			      kf_sandbox_tier_name(v->tier));
+	say_notes(v, out);
+	if (v->took_ns)
+		say_took(v, out);
+}

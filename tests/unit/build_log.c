@@ -1,0 +1,115 @@
+/* What of a compiler's words goes into the next prompt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "evaluate/feedback.h"
+
+static void reduce(const char *log, size_t len, struct kf_buf *out)
+{
+	*out = (struct kf_buf) { .max = 4096 };
+	kf_build_log_reduce(log, len, out);
+	assert_true(out->len <= 4096);
+}
+
+static void test_first_errors_are_kept_with_their_lines(void **state)
+{
+	static const char log[] =
+		"/source/program.c: In function 'kf_forward':\n"
+		"/source/program.c:3:9: warning: unused variable 'x'\n"
+		"    3 |     int x;\n"
+		"      |         ^\n"
+		"/source/program.c: In function 'kf_forward':\n"
+		"/source/program.c:5:5: error: 'y' undeclared\n"
+		"    5 |     y = a / b;   // a/b\n"
+		"      |     ^\n"
+		"/source/program.c:5:5: note: each undeclared identifier\n"
+		"/source/program.c:6:1: error: second\n"
+		"/source/program.c:7:1: error: third\n"
+		"/source/program.c:8:1: error: fourth\n";
+	struct kf_buf out;
+
+	(void)state;
+	reduce(log, sizeof(log) - 1, &out);
+	assert_string_equal(kf_buf_str(&out),
+		"program.c: In function 'kf_forward':\n"
+		"program.c:5:5: error: 'y' undeclared\n"
+		"    5 |     y = a / b;   // a/b\n"
+		"      |     ^\n"
+		"program.c:5:5: note: each undeclared identifier\n"
+		"program.c:6:1: error: second\n"
+		"program.c:7:1: error: third\n");
+	kf_buf_release(&out);
+}
+
+static void test_other_words_of_trouble(void **state)
+{
+	static const struct { const char *log, *says; } rows[] = {
+		{ "/usr/bin/ld: /tmp/cc1.o: undefined reference to `foo'\n",
+		  "ld: cc1.o: undefined reference to `foo'\n" },
+		{ "x.c:1:10: fatal error: /etc/passwd: No such file\n",
+		  "x.c:1:10: fatal error: passwd: No such file\n" },
+		{ "cc1: out of memory\n", "cc1: out of memory\n" },
+		{ "no newline at the end", "no newline at the end\n" },
+		{ "a path /only/folders/ and and/or\n",
+		  "a path /only/folders/ and and/or\n" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out;
+
+		reduce(rows[i].log, strlen(rows[i].log), &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].says);
+		kf_buf_release(&out);
+	}
+}
+
+static void test_bytes_that_are_not_text_are_replaced(void **state)
+{
+	static const char log[] = "x.c:1:1: error: stray '\xd3' \x01 here\n";
+	struct kf_buf out;
+
+	(void)state;
+	reduce(log, sizeof(log) - 1, &out);
+	assert_string_equal(kf_buf_str(&out), "x.c:1:1: error: stray "
+			    "'\xef\xbf\xbd' ? here\n");
+	kf_buf_release(&out);
+}
+
+static void test_a_flood_is_bounded(void **state)
+{
+	size_t len = 2u << 20;
+	char *log = kf_alloc(len + 1);
+	struct kf_buf out;
+
+	(void)state;
+	memset(log, 'x', len);
+	reduce(log, len, &out);
+	assert_true(out.len > 0);
+	kf_buf_release(&out);
+	for (size_t i = 0; i < len; i += 64)
+		memcpy(log + i, "\nx.c:1:1: note: in the expansion of a macro", 40);
+	memcpy(log, "x.c:9:9: error: the one that matters    ", 40);
+	reduce(log, len, &out);
+	assert_non_null(strstr(kf_buf_str(&out), "the one that matters"));
+	assert_true(out.len < 1500);
+	kf_buf_release(&out);
+	free(log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_errors_are_kept_with_their_lines),
+		cmocka_unit_test(test_other_words_of_trouble),
+		cmocka_unit_test(test_bytes_that_are_not_text_are_replaced),
+		cmocka_unit_test(test_a_flood_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

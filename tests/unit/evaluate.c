@@ -1,0 +1,959 @@
+/*
+ * kf_evaluate's running order, with builder, worker and baseline scripted by
+ * this file: it defines kf_build_run, kf_worker_* and kf_baseline_time itself,
+ * so the linker takes everything else, and none of those, from libkforge.a.
+ *
+ * The problem is out = 2 x + w over a small matrix. A candidate is a function
+ * that fills the output.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <signal.h>
+
+#include "evaluate/evaluate.h"
+
+#define ROWS 40
+#define COLS 36
+#define N (ROWS * COLS)
+#define STOCK 24
+#define SETS 4
+
+/* --- the scripted parts ----------------------------------------------------- */
+
+struct script;
+typedef void forward_fn(struct script *s);
+
+static struct script {
+	/* what happens */
+	enum kf_build_end build;
+	enum kf_code build_code, start_code, forward_code, baseline_code;
+	enum kf_call_state start, prepare, forward;
+	unsigned fails_at;		/* forward fails in this call; 0: first */
+	forward_fn *candidate;
+	bool guards_broken, late, changes_input;
+	uint64_t own_ns, idle_cpu_ns;
+	uint64_t (*clock)(struct kf_rng *rng);
+	uint64_t baseline_ns;
+
+	/* the worker as it is */
+	struct kf_bundle *bundle;
+	float in[N], weight[N], out[N], kept[N];
+	uint32_t pattern;
+	unsigned call;			/* in this process */
+	struct kf_rng rng;
+
+	/* what was seen */
+	unsigned processes, prepares, stopped, freed, baseline_calls;
+	unsigned calls, calls_repeated;
+	float seen[512];		/* first input of each call of a process */
+	unsigned seen_count;
+	unsigned blocks_out_of_turn, timed_since_baseline;
+	uint64_t timeout_ns;
+} script;
+
+struct kf_worker { int unused; };
+static struct kf_worker the_worker;
+
+void kf_artefact_release(struct kf_artefact *artefact)
+{
+	free(artefact->path);
+	*artefact = (struct kf_artefact) { 0 };
+}
+
+enum kf_code kf_build_run(const struct kf_build_job *job,
+			  struct kf_build *build, struct kf_artefact *artefact,
+			  struct kf_err *err)
+{
+	(void)job;
+	*artefact = (struct kf_artefact) { .tier = KF_TIER_STRONG };
+	if (script.build_code)
+		return kf_fail(err, script.build_code, "no builder");
+	*build = (struct kf_build) { .end = script.build, .took_ns = 1000,
+				     .log.max = KF_BUILD_LOG_BYTES };
+	kf_buf_puts(&build->log, "/source/program.c:3:1: error: bad\n");
+	if (script.build == KF_BUILD_DONE)
+		artefact->path = kf_strdup("artefact");
+	return KF_OK;
+}
+
+enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	(void)spec;
+	*out = NULL;
+	*end = (struct kf_call_end) { .state = script.start };
+	if (script.start_code)
+		return kf_fail(err, script.start_code, "no sandbox");
+	*out = &the_worker;
+	script.processes++;
+	script.call = 0;
+	script.seen_count = 0;
+	return KF_OK;
+}
+
+void *kf_worker_in(struct kf_worker *worker, size_t i)
+{
+	(void)worker;
+	assert_int_equal(i, 0);
+	return script.in;
+}
+
+void *kf_worker_weight(struct kf_worker *worker, size_t i)
+{
+	(void)worker;
+	assert_int_equal(i, 0);
+	return script.weight;
+}
+
+void *kf_worker_out(struct kf_worker *worker, size_t i)
+{
+	(void)worker;
+	assert_int_equal(i, 0);
+	return script.out;
+}
+
+void kf_worker_poison(struct kf_worker *worker)
+{
+	(void)worker;
+	script.pattern = script.pattern == 0xffc0dead ? 0x4a4a4a4a : 0xffc0dead;
+	for (size_t i = 0; i < N; i++)
+		memcpy(&script.out[i], &script.pattern, sizeof(uint32_t));
+}
+
+uint32_t kf_worker_pattern(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.pattern;
+}
+
+bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
+		      int64_t *offset)
+{
+	(void)worker;
+	*which = 0;
+	*offset = 12;
+	return !script.guards_broken;
+}
+
+bool kf_worker_late(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.late;
+}
+
+enum kf_code kf_worker_prepare(struct kf_worker *worker, uint64_t timeout_ns,
+			       struct kf_call_end *end, struct kf_err *err)
+{
+	(void)worker;
+	(void)timeout_ns;
+	(void)err;
+	script.prepares++;
+	*end = (struct kf_call_end) { .state = script.prepare, .time_ns = 500 };
+	return KF_OK;
+}
+
+static void note_seen(void)
+{
+	for (unsigned i = 0; i < script.seen_count; i++)
+		script.calls_repeated += script.seen[i] == script.in[0];
+	assert_true(script.seen_count < KF_COUNT(script.seen));
+	script.seen[script.seen_count++] = script.in[0];
+}
+
+enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
+			       struct kf_call_end *end, struct kf_err *err)
+{
+	(void)worker;
+	script.timeout_ns = timeout_ns;
+	script.calls++;
+	script.call++;
+	script.timed_since_baseline++;
+	note_seen();
+	*end = (struct kf_call_end) {
+		.time_ns = script.clock(&script.rng), .own_ns = script.own_ns,
+		.cpu_ns = 1000, .idle_cpu_ns = script.idle_cpu_ns,
+	};
+	if (script.forward_code)
+		return kf_fail(err, script.forward_code, "the pipe broke");
+	if (script.call >= script.fails_at)
+		end->state = script.forward;
+	if (end->state == KF_CALL_SIGNAL)
+		end->signal = SIGSEGV;
+	script.candidate(&script);
+	if (script.changes_input)
+		script.in[17] += 1;
+	return KF_OK;
+}
+
+void kf_worker_stop(struct kf_worker *worker)
+{
+	(void)worker;
+	script.stopped++;
+}
+
+/* Both are known only when the process is gone. */
+enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.stopped ? KF_TIER_MEDIUM : KF_TIER_NONE;
+}
+
+uint64_t kf_worker_memory_peak(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.stopped ? 4096 : 0;
+}
+
+void kf_worker_free(struct kf_worker *worker)
+{
+	script.freed += worker != NULL;
+}
+
+enum kf_code kf_baseline_time(struct kf_baseline *baseline,
+			      const struct kf_case *const *cases, size_t count,
+			      uint64_t *time_ns, struct kf_err *err)
+{
+	(void)baseline;
+	script.baseline_calls++;
+	script.blocks_out_of_turn += script.timed_since_baseline < count;
+	script.timed_since_baseline = 0;
+	if (script.baseline_code)
+		return kf_fail(err, script.baseline_code, "no torch");
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(cases[i]->kind, "stock");
+		time_ns[i] = script.baseline_ns;
+	}
+	return KF_OK;
+}
+
+/* --- candidates --------------------------------------------------------------- */
+
+static void right(struct script *s)
+{
+	for (size_t i = 0; i < N; i++)
+		s->out[i] = 2 * s->in[i] + s->weight[i];
+}
+
+static void no_op(struct script *s)
+{
+	(void)s;
+}
+
+static void zeros(struct script *s)
+{
+	memset(s->out, 0, sizeof(s->out));
+}
+
+static void first_result(struct script *s)
+{
+	if (s->call == 1) {
+		right(s);
+		memcpy(s->kept, s->out, sizeof(s->kept));
+	}
+	memcpy(s->out, s->kept, sizeof(s->kept));
+}
+
+static void right_at_first(struct script *s)
+{
+	right(s);
+	if (s->call > 10)
+		s->out[N / 2] += 1;
+}
+
+static void wrong_once_late(struct script *s)
+{
+	right(s);
+	if (s->calls == 33)
+		s->out[N - 1] += 1;
+}
+
+static void ignores_weights(struct script *s)
+{
+	const float *declared = s->bundle->weight_data[0];
+
+	for (size_t i = 0; i < N; i++)
+		s->out[i] = 2 * s->in[i] + declared[i];
+}
+
+static void nan_somewhere(struct script *s)
+{
+	right(s);
+	s->out[5] = NAN;
+}
+
+static void tail_missing(struct script *s)
+{
+	right(s);
+	for (size_t r = 0; r < ROWS; r++)
+		memcpy(&s->out[r * COLS + 32], &s->pattern, 4);
+}
+
+static void low_precision(struct script *s)
+{
+	right(s);
+	for (size_t i = 0; i < N; i++)
+		s->out[i] *= 1 + (i % 2 ? 1 : -1) * 0x1p-12f *
+			(0.5f + (float)(i % 7) / 8);
+}
+
+static void slightly_off(struct script *s)	/* allclose lets it pass */
+{
+	right(s);
+	for (size_t i = 0; i < N; i++)
+		s->out[i] += 7e-5f;
+}
+
+static void other_bytes_each_process(struct script *s)
+{
+	right(s);
+	if (s->processes % 2)
+		s->out[3] = nextafterf(s->out[3], 100);
+}
+
+/* --- clocks -------------------------------------------------------------------- */
+
+static uint64_t steady(struct kf_rng *rng)
+{
+	return 1000000 + kf_rng_below(rng, 1000);
+}
+
+static uint64_t noisy(struct kf_rng *rng)
+{
+	return 500000 + kf_rng_below(rng, 1000000);
+}
+
+static uint64_t tiny(struct kf_rng *rng)
+{
+	(void)rng;
+	return 900;
+}
+
+/* --- the problem ---------------------------------------------------------------- */
+
+struct data {
+	float in[N], weight[N], expect[N], react[N], noise[N];
+	double exact[N];
+	const void *in_list[1], *weight_list[1], *expect_list[1];
+	const double *exact_list[1];
+	const float *react_list[1], *noise_list[1];
+};
+
+struct world {
+	struct kf_driver driver;
+	struct kf_platform platform;
+	struct kf_problem problem;
+	struct kf_bundle bundle;
+	struct kf_tensor_info in, weight, out;
+	struct kf_case set[SETS], stock[STOCK];
+	struct data *data;
+	struct kf_evaluate_request req;
+	char name[8];
+};
+
+static void make_case(struct world *w, struct kf_case *kase, struct data *d,
+		      const char *kind, struct kf_rng *rng)
+{
+	const struct data *declared = &w->data[0];
+	bool own_weights = strcmp(kind, "weights") == 0 || d == declared;
+
+	for (size_t i = 0; i < N; i++) {
+		d->in[i] = (float)(2 * kf_rng_double(rng) - 1);
+		d->weight[i] = own_weights ? (float)kf_rng_double(rng) :
+			declared->weight[i];
+		d->exact[i] = 2.0 * (double)d->in[i] + (double)d->weight[i];
+		d->expect[i] = (float)d->exact[i];
+		d->react[i] = 1;
+		d->noise[i] = 1e-7f;
+	}
+	d->in_list[0] = d->in;
+	d->weight_list[0] = d->weight;
+	d->expect_list[0] = d->expect;
+	d->exact_list[0] = d->exact;
+	d->react_list[0] = d->react;
+	d->noise_list[0] = d->noise;
+	*kase = (struct kf_case) {
+		.kind = kind, .in = d->in_list, .expect = d->expect_list,
+		.exact = d->exact_list,
+		.weight = strcmp(kind, "weights") ? NULL : d->weight_list,
+		.react = strcmp(kind, "stock") ? d->react_list : NULL,
+		.noise = strcmp(kind, "stock") ? d->noise_list : NULL,
+	};
+}
+
+static struct kf_tensor_info matrix(char *name)
+{
+	return (struct kf_tensor_info) {
+		.name = name, .dtype = KF_F32, .rank = 2,
+		.shape = { ROWS, COLS }, .numel = N, .bytes = 4 * N,
+	};
+}
+
+static struct world *world_new(void)
+{
+	static const char *const kind[SETS] = { "declared", "zero_mean",
+						"small", "weights" };
+	struct world *w = kf_alloc(sizeof(*w));
+	struct kf_rng rng = { 1 };
+
+	w->data = kf_alloc((SETS + STOCK) * sizeof(w->data[0]));
+	for (size_t i = 0; i < SETS; i++)
+		make_case(w, &w->set[i], &w->data[i], kind[i], &rng);
+	for (size_t i = 0; i < STOCK; i++)
+		make_case(w, &w->stock[i], &w->data[SETS + i], "stock", &rng);
+	snprintf(w->name, sizeof(w->name), "x");
+	w->in = matrix(w->name);
+	w->weight = matrix(w->name);
+	w->out = matrix(w->name);
+	w->driver.in_process = true;
+	w->platform.driver = &w->driver;
+	w->problem.name = w->name;
+	w->bundle = (struct kf_bundle) {
+		.in = &w->in, .weight = &w->weight, .out = &w->out,
+		.in_count = 1, .weight_count = 1, .out_count = 1,
+		.weight_data = w->data[0].weight_list,
+		.set = w->set, .set_count = SETS,
+		.stock = w->stock, .stock_count = STOCK,
+		.flops = 2.0 * N, .bytes = 12.0 * N, .has_exact = true,
+	};
+	w->req = (struct kf_evaluate_request) {
+		.platform = &w->platform, .device_id = "cpu:0",
+		.problem = &w->problem, .bundle = &w->bundle,
+		.source_dir = "s", .work_dir = "w", .seed = 7, .threads = 2,
+	};
+	script = (struct script) {
+		.build = KF_BUILD_DONE, .candidate = right, .clock = steady,
+		.baseline_ns = 2000000, .bundle = &w->bundle,
+		.rng = { 3 },
+	};
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	free(w->data);
+	free(w);
+}
+
+/* Any address will do for a baseline that is never looked into. */
+static struct kf_baseline *live(struct world *w)
+{
+	return (struct kf_baseline *)(void *)w;
+}
+
+static void judge(struct world *w, struct kf_verdict *v)
+{
+	struct kf_err err = { 0 };
+
+	assert_int_equal(kf_evaluate(&w->req, v, &err), KF_OK);
+	assert_int_equal(script.freed, script.processes);
+	assert_true(v->text.len <= 4096);
+}
+
+/* --- endings -------------------------------------------------------------------- */
+
+static void test_each_ending_has_its_verdict(void **state)
+{
+	static const struct {
+		const char *what;
+		struct script script;
+		enum kf_state state;
+		const char *reason, *says;
+	} rows[] = {
+		{ "right", { .candidate = right }, KF_CORRECT, "", "correct in all" },
+		{ "refused", { .build = KF_BUILD_REFUSED }, KF_COMPILATION_FAILURE, "refused", "program.c:3:1: error: bad" },
+		{ "compiler too slow", { .build = KF_BUILD_TOO_SLOW }, KF_COMPILATION_FAILURE, "compile_timeout", "stopped after" },
+		{ "compiler too large", { .build = KF_BUILD_TOO_LARGE }, KF_COMPILATION_FAILURE, "compile_resource", "memory" },
+		{ "cannot be loaded", { .start = KF_CALL_LOAD }, KF_COMPILATION_FAILURE, "load", "could not be loaded" },
+		{ "crashes while loading", { .start = KF_CALL_SIGNAL }, KF_RUNTIME_ERROR, "signal", "crashed" },
+		{ "kf_prepare fails", { .prepare = KF_CALL_RC }, KF_RUNTIME_ERROR, "nonzero_return", "kf_prepare" },
+		{ "crashes", { .forward = KF_CALL_SIGNAL }, KF_RUNTIME_ERROR, "signal", "Segmentation fault" },
+		{ "crashes later", { .forward = KF_CALL_SIGNAL, .fails_at = 12 }, KF_RUNTIME_ERROR, "signal", "in call 12" },
+		{ "never returns", { .forward = KF_CALL_TIMEOUT }, KF_RUNTIME_ERROR, "timeout", "(2 s)" },
+		{ "returns 1", { .forward = KF_CALL_RC }, KF_RUNTIME_ERROR, "nonzero_return", "kf_forward" },
+		{ "memory", { .forward = KF_CALL_MEMORY }, KF_RUNTIME_ERROR, "memory", "memory" },
+		{ "processor time", { .forward = KF_CALL_CPU }, KF_RUNTIME_ERROR, "cpu_time", "processor time" },
+		{ "forbidden call", { .forward = KF_CALL_VIOLATION }, KF_RUNTIME_ERROR, "violation", "forbidden" },
+		{ "exits", { .forward = KF_CALL_EXITED }, KF_RUNTIME_ERROR, "exited", "ended the process" },
+		{ "tampers", { .forward = KF_CALL_PROTOCOL }, KF_RUNTIME_ERROR, "tampering", "harness" },
+		{ "writes to an input", { .forward = KF_CALL_INPUT_WRITE }, KF_MISMATCH, "input_changed", "read-only" },
+		{ "an input is changed", { .changes_input = true }, KF_MISMATCH, "input_changed", "Input x was changed" },
+		{ "guards overwritten", { .guards_broken = true }, KF_MISMATCH, "out_of_bounds", "beyond the end of output 0" },
+		{ "writes after its return", { .late = true }, KF_MISMATCH, "cheat_deferred_work", "after kf_forward had returned" },
+		{ "computes between calls", { .idle_cpu_ns = 900000000 }, KF_MISMATCH, "cheat_deferred_work", "between calls" },
+		{ "does nothing", { .candidate = no_op }, KF_MISMATCH, "unwritten", "1440 of 1440 elements were not written" },
+		{ "a tail not written", { .candidate = tail_missing }, KF_MISMATCH, "unwritten", "only column 32" },
+		{ "zeros", { .candidate = zeros }, KF_MISMATCH, "values", "all zero" },
+		{ "NaN", { .candidate = nan_somewhere }, KF_MISMATCH, "non_finite", "(0, 5)" },
+		{ "lower precision", { .candidate = low_precision }, KF_MISMATCH, "values", "precision" },
+		{ "replays its first result", { .candidate = first_result }, KF_MISMATCH, "values", "earlier call" },
+		{ "assumes weights", { .candidate = ignores_weights }, KF_MISMATCH, "values", "a weight seems to be assumed" },
+		{ "right for ten calls", { .candidate = right_at_first }, KF_MISMATCH, "values", "earlier calls" },
+		{ "one element of one timed call", { .candidate = wrong_once_late }, KF_MISMATCH, "values", "a single element is wrong" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		if (!rows[i].script.build)
+			script.build = KF_BUILD_DONE;
+		else
+			script.build = rows[i].script.build;
+		if (rows[i].script.candidate)
+			script.candidate = rows[i].script.candidate;
+		script.start = rows[i].script.start;
+		script.prepare = rows[i].script.prepare;
+		script.forward = rows[i].script.forward;
+		script.fails_at = rows[i].script.fails_at;
+		script.changes_input = rows[i].script.changes_input;
+		script.guards_broken = rows[i].script.guards_broken;
+		script.late = rows[i].script.late;
+		script.idle_cpu_ns = rows[i].script.idle_cpu_ns;
+		judge(w, &v);
+		if (v.state != rows[i].state ||
+		    strcmp(v.reason, rows[i].reason) != 0 ||
+		    !strstr(kf_buf_str(&v.text), rows[i].says))
+			fail_msg("%s: %s (%s), saying:\n%s", rows[i].what,
+				 kf_state_name(v.state), v.reason,
+				 kf_buf_str(&v.text));
+		assert_int_equal(isnan(v.time_ns), v.state != KF_CORRECT);
+		assert_true(v.in_process);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_our_trouble_is_not_the_candidates(void **state)
+{
+	static const struct { struct script script; enum kf_code code; } rows[] = {
+		{ { .build_code = KF_E_UNAVAIL }, KF_E_UNAVAIL },
+		{ { .start_code = KF_E_UNAVAIL }, KF_E_UNAVAIL },
+		{ { .forward_code = KF_E_IO }, KF_E_IO },
+		{ { .baseline_code = KF_E_TIMEOUT }, KF_E_TIMEOUT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_err err = { 0 };
+		struct kf_verdict v;
+
+		script.build_code = rows[i].script.build_code;
+		script.start_code = rows[i].script.start_code;
+		script.forward_code = rows[i].script.forward_code;
+		script.baseline_code = rows[i].script.baseline_code;
+		w->req.baseline = live(w);
+		assert_int_equal(kf_evaluate(&w->req, &v, &err), rows[i].code);
+		assert_int_equal(v.state, KF_STATE_NONE);
+		assert_int_equal(err.code, rows[i].code);
+		assert_int_equal(script.freed, script.processes);
+		assert_true(isnan(v.time_ns));
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_a_request_that_cannot_be_judged_is_refused(void **state)
+{
+	struct world *w = world_new();
+	struct kf_err err = { 0 };
+	struct kf_verdict v;
+
+	(void)state;
+	w->req.call_count_fixed = 5;
+	assert_int_equal(kf_evaluate(&w->req, &v, &err), KF_E_INPUT);
+	kf_verdict_release(&v);
+	w->req.call_count_fixed = 0;
+	w->bundle.stock_count = 0;
+	assert_int_equal(kf_evaluate(&w->req, &v, &err), KF_E_INPUT);
+	kf_verdict_release(&v);
+	assert_int_equal(script.processes, 0);
+	world_free(w);
+}
+
+static void test_the_user_can_stop(void **state)
+{
+	static const volatile int stop = 1;
+	struct world *w = world_new();
+	struct kf_err err = { 0 };
+	struct kf_verdict v;
+
+	(void)state;
+	w->req.cancel = &stop;
+	assert_int_equal(kf_evaluate(&w->req, &v, &err), KF_E_CANCELED);
+	assert_int_equal(v.state, KF_STATE_NONE);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+/* --- calls ------------------------------------------------------------------------ */
+
+static void test_no_case_is_used_twice_in_a_process(void **state)
+{
+	static const size_t stocks[] = { 1, 4, 10, 12, 16, 17, STOCK };
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(stocks); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->bundle.stock_count = stocks[i];
+		w->req.call_count_fixed = 100;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(script.calls, 100);
+		assert_int_equal(v.call_count, 100);
+		assert_int_equal(script.calls_repeated, 0);
+		assert_true(script.processes >= 100 / (stocks[i] + SETS));
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_a_fresh_process_begins_when_the_stock_ends(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	script.clock = noisy;
+	judge(w, &v);
+	assert_true(script.processes > 5);
+	assert_false(v.conclusive);
+	assert_true(kf_json_bool(v.evidence, "same_bytes_in_another_process",
+				 false));
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_weights_are_prepared_when_they_change(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	w->bundle.stock_count = 16;
+	w->req.call_count_fixed = SETS + 13;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	/* Declared, random, declared again; less if the random ones came
+	 * first or last; and once for each later process. */
+	assert_true(script.prepares >= script.processes + 1);
+	assert_true(script.prepares <= script.processes + 2);
+	assert_int_equal(v.prepare_ns, 500);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_order_is_secret_but_repeatable(void **state)
+{
+	float first[3][STOCK];
+
+	(void)state;
+	for (size_t run = 0; run < 3; run++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->req.seed = run == 2 ? 8 : 7;
+		w->req.call_count_fixed = SETS + 13;
+		judge(w, &v);
+		memcpy(first[run], script.seen, sizeof(first[run]));
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+	assert_memory_equal(first[0], first[1], 10 * sizeof(float));
+	assert_memory_not_equal(first[0], first[2], 10 * sizeof(float));
+}
+
+static void test_all_sets_are_run_after_a_failure(void **state)
+{
+	static const char *const kind[] = { "zero_mean", "small", "declared" };
+	struct world *w = world_new();
+	struct kf_verdict v;
+	json_t *sets;
+
+	(void)state;
+	script.candidate = ignores_weights;
+	judge(w, &v);
+	sets = json_object_get(v.evidence, "sets");
+	for (size_t i = 0; i < KF_COUNT(kind); i++)
+		assert_string_equal(kf_json_str(sets, kind[i], ""), "good");
+	assert_string_equal(kf_json_str(sets, "weights", ""), "values");
+	assert_non_null(strstr(kf_buf_str(&v.text), "Wrong on: random weights"));
+	/* KernelBench never changes weights: it would have been fooled. */
+	assert_true(v.kernelbench_good);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+/* --- rules --------------------------------------------------------------------------- */
+
+static void test_both_rules_are_on_record_and_one_decides(void **state)
+{
+	static const struct {
+		forward_fn *candidate;
+		enum kf_rules rules;
+		enum kf_state state;
+		bool kforge, kernelbench;
+	} rows[] = {
+		{ right, KF_RULES_KFORGE, KF_CORRECT, true, true },
+		{ right, KF_RULES_KERNELBENCH, KF_CORRECT, true, true },
+		{ slightly_off, KF_RULES_KFORGE, KF_MISMATCH, false, true },
+		{ slightly_off, KF_RULES_KERNELBENCH, KF_CORRECT, false, true },
+		{ ignores_weights, KF_RULES_KERNELBENCH, KF_CORRECT, false, true },
+		{ zeros, KF_RULES_KERNELBENCH, KF_MISMATCH, false, false },
+		{ no_op, KF_RULES_KERNELBENCH, KF_MISMATCH, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+		json_t *rules;
+
+		script.candidate = rows[i].candidate;
+		w->req.rules = rows[i].rules;
+		judge(w, &v);
+		rules = json_object_get(v.evidence, "rules");
+		assert_int_equal(v.state, rows[i].state);
+		assert_int_equal(v.kernelbench_good, rows[i].kernelbench);
+		assert_int_equal(kf_json_bool(rules, "kforge", true),
+				 rows[i].kforge);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+/* --- times --------------------------------------------------------------------------- */
+
+static void test_speedup_comes_from_blocks_in_turn(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	w->req.baseline = live(w);
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	assert_true(fabs(v.speedup.ratio - 2) < 0.01);
+	assert_true(v.speedup.low <= v.speedup.ratio &&
+		    v.speedup.ratio <= v.speedup.high);
+	assert_int_equal(v.speedup.block_count, 5);
+	assert_int_equal(script.baseline_calls, 5);
+	assert_int_equal(script.blocks_out_of_turn, 0);
+	assert_true(v.conclusive && v.baseline_live);
+	assert_true(fabs(v.baseline_ns - 2e6) < 1);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_noise_means_more_blocks_and_then_no_conclusion(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	w->req.baseline = live(w);
+	script.clock = noisy;
+	judge(w, &v);
+	assert_int_equal(v.speedup.block_count, kf_stop_default.block_max);
+	assert_false(v.conclusive);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_a_stored_baseline_gives_a_ratio_only(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	w->req.baseline_stored_ns = 3000000;
+	judge(w, &v);
+	assert_true(fabs(v.speedup.ratio - 3) < 0.01);
+	assert_true(isnan(v.speedup.low) && isnan(v.speedup.width));
+	assert_false(v.baseline_live);
+	kf_verdict_release(&v);
+	w->req.baseline_stored_ns = 0;
+	judge(w, &v);
+	assert_true(isnan(v.speedup.ratio) && isnan(v.baseline_ns));
+	assert_true(v.time_ns > 0);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_tiny_times_are_not_conclusive(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	script.clock = tiny;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	assert_false(v.conclusive);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_the_candidates_own_clock_counts_for_nothing(void **state)
+{
+	static const uint64_t own[] = { 0, 1, UINT64_MAX };
+	double time_ns[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		script.own_ns = own[i];
+		w->req.baseline = live(w);
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		time_ns[i] = v.time_ns;
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+	assert_true(fabs(time_ns[0] - time_ns[1]) < 1000);
+	assert_true(fabs(time_ns[0] - time_ns[2]) < 1000);
+}
+
+static void test_deadlines_come_from_the_reference(void **state)
+{
+	static const struct { double flops; uint64_t stored_ns, timeout_ns; }
+	rows[] = {
+		{ 1e6, 0, 2 * KF_NS_PER_S },
+		{ 1e6, 100 * KF_NS_PER_MS, 5 * KF_NS_PER_S },
+		{ 1e6, 10 * KF_NS_PER_S, 60 * KF_NS_PER_S },
+		{ 1e12, 0, 60 * KF_NS_PER_S },
+		{ (double)NAN, 0, 60 * KF_NS_PER_S },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->bundle.flops = rows[i].flops;
+		w->req.baseline_stored_ns = rows[i].stored_ns;
+		script.forward = KF_CALL_TIMEOUT;
+		judge(w, &v);
+		assert_int_equal(script.timeout_ns, rows[i].timeout_ns);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_the_account_adds_up(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	script.clock = tiny;
+	w->req.baseline = live(w);
+	judge(w, &v);
+	assert_int_equal(v.compiler_ns, 1000);
+	assert_true(v.candidate_ns >= 900 * (uint64_t)v.call_count);
+	assert_int_equal(v.took_ns, v.compiler_ns + v.candidate_ns +
+			 v.baseline_took_ns + v.ours_ns);
+	assert_int_equal(v.memory_bytes_peak, 4096);
+	assert_int_equal(v.tier, KF_TIER_MEDIUM);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_determinism_is_noted_not_demanded(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+	struct kf_buf words = { .max = 1u << 16 };
+
+	(void)state;
+	script.candidate = other_bytes_each_process;
+	w->req.call_count_fixed = 100;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	assert_false(kf_json_bool(v.evidence, "same_bytes_in_another_process",
+				  true));
+	kf_verdict_explain(&v, &words);
+	assert_non_null(strstr(kf_buf_str(&words), "not_deterministic"));
+	kf_buf_release(&words);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+/* --- the record ---------------------------------------------------------------------- */
+
+static void test_json_has_no_nan(void **state)
+{
+	static forward_fn *const candidates[] = { right, nan_somewhere, no_op };
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(candidates); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+		json_t *json;
+		char *text;
+
+		script.candidate = candidates[i];
+		judge(w, &v);
+		json = kf_verdict_to_json(&v);
+		assert_non_null(json);
+		text = kf_json_text(json);
+		assert_non_null(text);
+		assert_string_equal(kf_json_str(json, "state", ""),
+				    kf_state_name(v.state));
+		if (i)
+			assert_true(json_is_null(json_object_get(json,
+								 "time_ns")));
+		free(text);
+		json_decref(json);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_states_have_names(void **state)
+{
+	(void)state;
+	for (int s = KF_STATE_NONE; s <= KF_CORRECT; s++)
+		assert_int_equal(kf_state_by_name(kf_state_name(s)), s);
+	assert_int_equal(kf_state_by_name("nonsense"), KF_STATE_NONE);
+	assert_int_equal(kf_state_by_name(NULL), KF_STATE_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_ending_has_its_verdict),
+		cmocka_unit_test(test_our_trouble_is_not_the_candidates),
+		cmocka_unit_test(test_a_request_that_cannot_be_judged_is_refused),
+		cmocka_unit_test(test_the_user_can_stop),
+		cmocka_unit_test(test_no_case_is_used_twice_in_a_process),
+		cmocka_unit_test(test_a_fresh_process_begins_when_the_stock_ends),
+		cmocka_unit_test(test_weights_are_prepared_when_they_change),
+		cmocka_unit_test(test_order_is_secret_but_repeatable),
+		cmocka_unit_test(test_all_sets_are_run_after_a_failure),
+		cmocka_unit_test(test_both_rules_are_on_record_and_one_decides),
+		cmocka_unit_test(test_speedup_comes_from_blocks_in_turn),
+		cmocka_unit_test(test_noise_means_more_blocks_and_then_no_conclusion),
+		cmocka_unit_test(test_a_stored_baseline_gives_a_ratio_only),
+		cmocka_unit_test(test_tiny_times_are_not_conclusive),
+		cmocka_unit_test(test_the_candidates_own_clock_counts_for_nothing),
+		cmocka_unit_test(test_deadlines_come_from_the_reference),
+		cmocka_unit_test(test_the_account_adds_up),
+		cmocka_unit_test(test_determinism_is_noted_not_demanded),
+		cmocka_unit_test(test_json_has_no_nan),
+		cmocka_unit_test(test_states_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
