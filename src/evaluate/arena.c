@@ -30,8 +30,11 @@ static enum kf_code shared_init(struct kf_shared *s, const char *name,
 	char path[64];
 
 	s->bytes = rounded(bytes ? bytes : 1, PAGE);
-	s->fd = memfd_create(name, MFD_CLOEXEC);
-	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->bytes))
+	/* Sealed: shrunk under us, it would kill the supervisor. */
+	s->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->fd < 0 || ftruncate(s->fd, (off_t)s->bytes) ||
+	    fcntl(s->fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return kf_fail_errno(err, "cannot make %zu bytes of shared "
 				     "memory", s->bytes);
 	/* Populated here, so that the pages are counted as ours and not as the

@@ -1,2 +1,2 @@
 /* Never ends for the preprocessor, but for its own limit. */
-#include "/source/program.c"
+#include "program.c"
