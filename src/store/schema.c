@@ -23,7 +23,7 @@ static const char *const steps[] = {
 	"CREATE TABLE attempt ("
 	"	id INTEGER PRIMARY KEY,"
 	"	problem_id INTEGER NOT NULL REFERENCES problem (id),"
-	"	number INTEGER NOT NULL CHECK (number >= 1),"
+	"	number INTEGER NOT NULL CHECK (number >= 0),"
 	"	stage INTEGER NOT NULL CHECK (stage BETWEEN 1 AND 4),"
 	"	kind TEXT NOT NULL,"
 	"	prompt_hash TEXT NOT NULL,"

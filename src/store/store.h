@@ -2,10 +2,10 @@
  * store.h - the truth about a run: one folder with one SQLite file and the
  * files it names. The only folder of the source that knows SQL.
  *
- *	RUN/run.db			SQLite, WAL, STRICT tables, synchronous=FULL
- *	RUN/objects/ab/abcdef...	prompts, replies, sources, logs, by SHA-256
- *	RUN/best/PROBLEM/		the best program of each problem, by name
- *	RUN/work/			scratch of attempts; may be deleted
+ *	RUN/run.db		SQLite, WAL, STRICT tables, synchronous=FULL
+ *	RUN/objects/ab/abcd...	prompts, replies, sources, logs, by SHA-256
+ *	RUN/best/PROBLEM/	the best program of each problem, by name
+ *	RUN/work/		scratch of attempts; may be deleted
  *
  * Nothing paid for is lost: kf_store_reply returns only when the reply's bytes
  * and the row that names them are on disk.
@@ -67,7 +67,7 @@ enum kf_attempt_stage {
 struct kf_attempt_row {		/* strings owned by the row list */
 	int64_t id, problem_id;
 	char *problem;
-	unsigned number;		/* 1.. within the problem */
+	unsigned number;		/* 1.. within the problem; 0: given, not asked */
 	enum kf_attempt_stage stage;
 	char *kind;			/* "start", "generate", "repair", "optimize" */
 	char *prompt_hash, *reply_hash;	/* NULL if none */
