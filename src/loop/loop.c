@@ -21,6 +21,7 @@ struct loop {
 	struct kf_store *store;
 	struct kf_model *model;
 	struct kf_setup setup;
+	char *work_dir;		/* owned; absolute, as sandboxes want it */
 };
 
 /* One problem of the run. */
@@ -399,7 +400,7 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 			  struct kf_err *err)
 {
 	struct loop *loop = lane->loop;
-	char *folder = kf_format("%s/work/%s-%u", kf_store_dir(loop->store),
+	char *folder = kf_format("%s/%s-%u", loop->work_dir,
 				 lane->target.problem.name, attempt->number);
 	char *source_dir = kf_path_join(folder, "source");
 	char *work_dir = kf_path_join(folder, "judge");
@@ -730,6 +731,19 @@ static enum kf_code run_problems(struct loop *loop, struct kf_err *err)
 	return code;
 }
 
+static enum kf_code make_work_dir(struct loop *loop, struct kf_err *err)
+{
+	const char *run_dir = kf_store_dir(loop->store);
+	char *absolute = realpath(run_dir, NULL);
+
+	if (!absolute)
+		return kf_fail_errno(err, "cannot find the run's folder %s",
+				     run_dir);
+	loop->work_dir = kf_path_join(absolute, "work");
+	free(absolute);
+	return kf_mkdir_p(loop->work_dir, err);
+}
+
 static enum kf_code run_with(const struct kf_run_spec *spec,
 			     struct kf_store *store,
 			     const struct kf_watch *watch,
@@ -739,7 +753,9 @@ static enum kf_code run_with(const struct kf_run_spec *spec,
 			     .store = store };
 	enum kf_code code;
 
-	code = kf_setup_open(&spec->setup, &loop.setup, err);
+	code = make_work_dir(&loop, err);
+	if (!code)
+		code = kf_setup_open(&spec->setup, &loop.setup, err);
 	if (!code)
 		code = kf_model_open(spec->model, spec->record_path,
 				     &loop.model, err);
@@ -747,6 +763,7 @@ static enum kf_code run_with(const struct kf_run_spec *spec,
 		code = run_problems(&loop, err);
 	kf_model_free(loop.model);
 	kf_setup_release(&loop.setup);
+	free(loop.work_dir);
 	return code;
 }
 
