@@ -194,7 +194,11 @@ static void exec_filter_block(struct jinja *j, struct run *run,
 	in.scope = jinja_scope_enter(j, run, node->frame);
 	text = capture(j, &in, &node->body);
 	if (!jinja_failed(j))
-		write_value(j, run, jinja_apply_filter(j, &in, node->a, text));
+		text = jinja_apply_filter(j, &in, node->a, text);
+	if (!jinja_failed(j) && text->kind != V_STR)
+		jinja_fail(j, "a filter block wants text, its filter gives a "
+			   "%s", jinja_kind_name(text));
+	write_value(j, run, text);
 }
 
 static void exec_with(struct jinja *j, struct run *run, const struct node *node)

@@ -227,7 +227,7 @@ static void put_char(struct format *f, const struct spec *spec, struct value *v)
 		return;
 	}
 	i = jinja_as_int(f->j, v, "the argument of %c");
-	if (i < 1 || i > 0x10ffff || (i >= 0xd800 && i < 0xe000))
+	if (i < 0 || i > 0x10ffff || (i >= 0xd800 && i < 0xe000))
 		jinja_fail(f->j, "%%c wants a character or its number");
 	else
 		put_padded(f, spec, "", text, jinja_put_char(text, (uint32_t)i),
@@ -240,13 +240,14 @@ static void put_item(struct format *f)
 	struct spec spec;
 
 	f->at++;
-	if (peek(f) == '(')
-		v = mapped_arg(f);
-	read_spec(f, &spec);
-	if (spec.type == '%') {
+	if (peek(f) == '%') {
+		f->at++;
 		kf_buf_puts(&f->out, "%");
 		return;
 	}
+	if (peek(f) == '(')
+		v = mapped_arg(f);
+	read_spec(f, &spec);
 	if (!spec.type || !strchr("sradiuxXoeEfFgGc", spec.type)) {
 		jinja_fail(f->j, "the format has an unknown or missing type");
 		return;

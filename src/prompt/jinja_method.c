@@ -341,6 +341,23 @@ static struct value *list_pop(struct jinja *j, struct value *self,
 	return v;
 }
 
+/* --- ranges ----------------------------------------------------------------------------- */
+
+static struct value *range_count(struct jinja *j, struct value *self,
+				 const struct args *args)
+{
+	return jinja_int(j, jinja_contains(j, self, args->at[0]));
+}
+
+static struct value *range_index(struct jinja *j, struct value *self,
+				 const struct args *args)
+{
+	if (!jinja_contains(j, self, args->at[0]))
+		return jinja_fail(j, "index: the item is not in the range");
+	return jinja_int(j, ((int64_t)jinja_as_double(args->at[0]) -
+			     self->u.range.start) / self->u.range.step);
+}
+
 /* --- dicts ------------------------------------------------------------------------------ */
 
 static struct value *view(struct jinja *j, struct value *self, char what)
@@ -428,6 +445,12 @@ static const struct method list_methods[] = {
 	{ .name = NULL },
 };
 
+static const struct method range_methods[] = {
+	{ "count", "item", 1, range_count },
+	{ "index", "item", 1, range_index },
+	{ .name = NULL },
+};
+
 static const struct method dict_methods[] = {
 	{ "items", "", 0, dict_items }, { "keys", "", 0, dict_keys },
 	{ "values", "", 0, dict_values }, { "get", "key,default", 1, dict_get },
@@ -440,6 +463,7 @@ static const struct method *find(const struct value *v, const char *name)
 	static const struct method *const table[] = {
 		[V_STR] = str_methods, [V_LIST] = list_methods,
 		[V_TUPLE] = list_methods, [V_DICT] = dict_methods,
+		[V_RANGE] = range_methods,
 	};
 	const struct method *at = (size_t)v->kind < KF_COUNT(table) ?
 				  table[v->kind] : NULL;
