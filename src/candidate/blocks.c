@@ -55,7 +55,7 @@ static bool fence_at(const struct kf_lines *lines, size_t i,
 	       kf_fence_read(after_prefix(lines->line[i]), out);
 }
 
-/* --- the words before a block ---------------------------------------------- */
+/* --- the words before a block --------------------------------------------- */
 
 static bool is_heading(struct kf_line line)
 {
@@ -100,7 +100,7 @@ static void read_lead(const struct kf_lines *lines, size_t begin, size_t end,
 	kf_buf_release(&near);
 }
 
-/* --- building one block ------------------------------------------------------ */
+/* --- building one block --------------------------------------------------- */
 
 static void set_text(struct kf_block *block, const char *text, size_t len,
 		     const struct kf_fence *fence)
@@ -175,11 +175,11 @@ static void add(struct kf_blocks *out, struct kf_block *block,
 		push(out, it);
 	}
 	out->more |= inner.more;
-	kf_blocks_release(&inner);
+	free(inner.item);	/* what it held was taken over */
 	block_release(block);
 }
 
-/* --- CommonMark -------------------------------------------------------------- */
+/* --- CommonMark ----------------------------------------------------------- */
 
 /*
  * cmark is asked for the structure of blocks only, so it gets a shadow of the
@@ -324,7 +324,7 @@ void kf_blocks_read(const char *text, size_t len, struct kf_blocks *out)
 	read_commonmark(text, len, 0, out);
 }
 
-/* --- line by line ------------------------------------------------------------ */
+/* --- line by line --------------------------------------------------------- */
 
 /* Takes blanks off the line, up to the columns that the fence had before it;
  * a tab that reaches further stays. */

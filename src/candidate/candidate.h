@@ -69,7 +69,7 @@ void kf_candidate_extract(const struct kf_extract_request *req,
  *	FILE...		by base name, else by extension
  *	DIR		a folder that holds the platform's files
  *	REPLY.md	a whole reply, as kf_candidate_extract reads it
- *	-		standard input: a reply or the one source, by its content
+ *	-		standard input: a reply or a source, by its content
  * KF_E_INPUT for a file that the platform has no place for, a required one
  * that is missing, and mixtures of these forms. */
 KF_MUST_CHECK enum kf_code kf_candidate_read(const char *const *path,

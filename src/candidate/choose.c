@@ -21,6 +21,7 @@ struct claim {
 struct claims {
 	struct claim *item;	/* owned */
 	size_t count;
+	bool entry;		/* one of them defines the entry */
 };
 
 static bool same_tag(const struct kf_platform *platform, size_t i,
@@ -132,12 +133,14 @@ static void claims_find(struct kf_blocks *blocks,
 		kf_file_facts(platform, i, claim.block->text, claim.block->len,
 			      &claim.facts);
 		claim.rank = rank_of(claim.block, &claim.facts, platform, i);
-		if (claim.rank)
-			out->item[out->count++] = claim;
+		if (!claim.rank)
+			continue;
+		out->item[out->count++] = claim;
+		out->entry |= claim.facts.entry >= KF_ENTRY_STATIC;
 	}
 }
 
-/* --- the rules that leave one of several ----------------------------------- */
+/* --- the rules that leave one of several ---------------------------------- */
 
 static bool defines_entry(const struct claim *claim)
 {
@@ -228,7 +231,7 @@ static void note_guess(const struct claim *claim, const char *name,
 				  block->tag, name);
 }
 
-/* --- blocks without an end --------------------------------------------------- */
+/* --- blocks without an end ------------------------------------------------ */
 
 static bool is_blank_text(const struct kf_block *block)
 {
@@ -325,7 +328,7 @@ static bool check_ends(struct kf_blocks *blocks,
 	return true;
 }
 
-/* --- all files ---------------------------------------------------------------- */
+/* --- all files ------------------------------------------------------------ */
 
 static bool any_edit(const struct kf_blocks *blocks)
 {
@@ -368,7 +371,7 @@ static void refuse_several(const struct claims *claims,
 	const char *name = platform->file[i].name;
 	const char *language = platform->file[i].language;
 
-	if (defines_entry(&claims->item[0]) || platform->file_count > 1)
+	if (claims->entry || platform->file_count > 1)
 		kf_candidate_refuse(out, KF_EXTRACT_AMBIGUOUS, "%zu different "
 			"blocks could be %s; give one block only, or write "
 			"the file's name after the language in its opening "

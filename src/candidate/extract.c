@@ -26,7 +26,7 @@ const char *kf_extract_name(enum kf_extract_end end)
 	return (size_t)end < KF_COUNT(name) ? name[end] : "unknown";
 }
 
-/* --- the candidate ------------------------------------------------------------ */
+/* --- the candidate -------------------------------------------------------- */
 
 void kf_candidate_refuse(struct kf_candidate *candidate,
 			 enum kf_extract_end end, const char *fmt, ...)
@@ -104,7 +104,7 @@ void kf_platform_files_text(const struct kf_platform *platform,
 	}
 }
 
-/* --- the screen ----------------------------------------------------------------- */
+/* --- the screen ----------------------------------------------------------- */
 
 static const char *const entry_words[] = {
 	[KF_ENTRY_ABSENT] = "is nowhere in it",
@@ -215,7 +215,7 @@ void kf_candidate_screen(struct kf_candidate *candidate,
 			"byte; change it as asked and give the whole of it");
 }
 
-/* --- replies ---------------------------------------------------------------------- */
+/* --- replies -------------------------------------------------------------- */
 
 static size_t required_count(const struct kf_platform *platform, size_t *which)
 {

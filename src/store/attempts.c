@@ -6,7 +6,7 @@
 
 #include "store/internal.h"
 
-/* --- problems ------------------------------------------------------------------- */
+/* --- problems ------------------------------------------------------------- */
 
 static enum kf_code find_problem(struct kf_store *store, const char *name,
 				 int64_t *id, struct kf_err *err)
@@ -92,7 +92,7 @@ enum kf_code kf_store_problems(struct kf_store *store, json_t **out,
 	return code;
 }
 
-/* --- stages ---------------------------------------------------------------------- */
+/* --- stages --------------------------------------------------------------- */
 
 static enum kf_code find_attempt(struct kf_store *store, int64_t problem_id,
 				 unsigned number, int64_t *id,
@@ -158,7 +158,8 @@ static enum kf_code update_asked(struct kf_store *store, int64_t id,
 
 	kf_time_iso(now);
 	kf_sql_begin(&sql, store, "UPDATE attempt SET kind = ?, "
-		     "prompt_hash = ?, asked_at = ? WHERE id = ? AND stage = 1");
+		     "prompt_hash = ?, asked_at = ? WHERE id = ? "
+		     "AND stage = 1");
 	kf_sql_text(&sql, kind);
 	kf_sql_text(&sql, hash);
 	kf_sql_text(&sql, now);
@@ -294,7 +295,7 @@ enum kf_code kf_store_verdict(struct kf_store *store, int64_t attempt_id,
 	return code;
 }
 
-/* --- reading ---------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 #define ATTEMPT_COLUMNS "attempt.id, problem_id, problem.name, number, stage, " \
 	"kind, prompt_hash, reply_hash, reasoning_hash, source, verdict, " \

@@ -10,7 +10,7 @@
 
 #define BUSY_MS 5000
 
-/* --- the lock ------------------------------------------------------------------ */
+/* --- the lock ------------------------------------------------------------- */
 
 static enum kf_code refuse_locked(const struct kf_store *store, int fd,
 				  struct kf_err *err)
@@ -50,7 +50,7 @@ static enum kf_code take_lock(struct kf_store *store, struct kf_err *err)
 	return code;
 }
 
-/* --- opening -------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
 static enum kf_code open_db(struct kf_store *store, const char *name,
 			    int flags, struct kf_err *err)
@@ -207,7 +207,7 @@ enum kf_code kf_store_writable(const struct kf_store *store,
 		       store->dir);
 }
 
-/* --- settings ------------------------------------------------------------------- */
+/* --- settings ------------------------------------------------------------- */
 
 enum kf_code kf_store_settings_set(struct kf_store *store,
 				   const json_t *settings, struct kf_err *err)

@@ -70,7 +70,7 @@ static void test_every_form_is_read(void **state)
 	assert_int_equal(failed, 0);
 }
 
-static void test_a_file_a_folder_and_a_reply_are_the_same_program(void **state)
+static void test_file_folder_and_reply_are_one_program(void **state)
 {
 	static const char *const path[] = { DATA "folder/program.c",
 					    DATA "folder", DATA "reply.md" };
@@ -123,7 +123,7 @@ static void test_standard_input_is_a_reply_or_a_source(void **state)
 	assert_int_equal(read_stdin_from("/dev/null"), KF_EXTRACT_EMPTY);
 }
 
-static void test_what_was_read_can_be_written_and_read_again(void **state)
+static void test_what_was_read_is_written_and_read_again(void **state)
 {
 	char folder[] = "/tmp/kforge-candidate-XXXXXX";
 	static const char *const first[] = { DATA "reply.md" };
@@ -179,9 +179,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_form_is_read),
-		cmocka_unit_test(test_a_file_a_folder_and_a_reply_are_the_same_program),
+		cmocka_unit_test(test_file_folder_and_reply_are_one_program),
 		cmocka_unit_test(test_standard_input_is_a_reply_or_a_source),
-		cmocka_unit_test(test_what_was_read_can_be_written_and_read_again),
+		cmocka_unit_test(test_what_was_read_is_written_and_read_again),
 		cmocka_unit_test(test_odd_files_are_verdicts),
 	};
 

@@ -269,7 +269,7 @@ static void test_replies_without_a_program_are_told_apart(void **state)
 	check_rows(rows, KF_COUNT(rows));
 }
 
-static void test_edits_are_answered_with_a_request_for_whole_files(void **state)
+static void test_edits_are_answered_by_asking_for_files(void **state)
 {
 	static const char reply[] = F "diff\n@@ -1 +1 @@\n-a\n+b\n" F "\n";
 	struct kf_candidate got;
@@ -465,7 +465,7 @@ int main(void)
 		cmocka_unit_test(test_half_a_file_is_never_taken),
 		cmocka_unit_test(test_reasoning_is_set_aside),
 		cmocka_unit_test(test_replies_without_a_program_are_told_apart),
-		cmocka_unit_test(test_edits_are_answered_with_a_request_for_whole_files),
+		cmocka_unit_test(test_edits_are_answered_by_asking_for_files),
 		cmocka_unit_test(test_the_same_program_is_unchanged),
 		cmocka_unit_test(test_ceilings_are_kept),
 		cmocka_unit_test(test_bytes_that_are_not_text_become_text),

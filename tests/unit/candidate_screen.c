@@ -35,7 +35,7 @@ static void check_rows(const struct row *rows, size_t count)
 	assert_int_equal(failed, 0);
 }
 
-static void test_ways_to_read_the_machines_files_are_refused(void **state)
+static void test_reading_the_machines_files_is_refused(void **state)
 {
 	static const struct row rows[] = {
 		{ "#include \"/etc/passwd\"\n", "line 1: #include of the path" },
@@ -58,7 +58,7 @@ static void test_ways_to_read_the_machines_files_are_refused(void **state)
 		{ "#embed \"/etc/passwd\"", "#embed" },
 		{ "#if 0\n#include \"/etc/passwd\"\n#endif\n", "path" },
 		{ "#if __has_include(\"/etc/passwd\")\n#endif", "__has_include" },
-		{ "#if 1 && __has_include ( </root/x> )\n#endif", "__has_include" },
+		{ "#if 1 && __has_include ( </srv/x> )\n#endif", "__has_include" },
 		{ "#elif __has_embed(\"../x\")", "__has_embed" },
 		{ "#line 1 \"/etc/passwd\"", "#line" },
 		{ "# 1 \"/etc/passwd\"", "#line" },
@@ -168,7 +168,7 @@ static void test_the_entry_is_seen_where_it_is_defined(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ways_to_read_the_machines_files_are_refused),
+		cmocka_unit_test(test_reading_the_machines_files_is_refused),
 		cmocka_unit_test(test_honest_programs_pass),
 		cmocka_unit_test(test_the_entry_is_seen_where_it_is_defined),
 	};

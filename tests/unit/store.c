@@ -117,7 +117,7 @@ static void run_sql(struct fixture *f, const char *text)
 	free(path);
 }
 
-/* --- what goes in comes out -------------------------------------------------- */
+/* --- what goes in comes out ----------------------------------------------- */
 
 static void test_an_attempt_goes_through_its_stages(void **state)
 {
@@ -207,7 +207,7 @@ static void test_stages_only_grow(void **state)
 
 static void test_attempts_come_by_problem_and_number(void **state)
 {
-	static const struct { const char *problem; unsigned number; } order[] = {
+	static const struct { const char *problem; int number; } order[] = {
 		{ "b", 2 }, { "a", 1 }, { "b", 1 }, { "b", 10 }, { "b", 3 },
 	};
 	static const unsigned want[] = { 1, 2, 3, 10, 1 };
@@ -222,7 +222,7 @@ static void test_attempts_come_by_problem_and_number(void **state)
 		assert_int_equal(kf_store_problem_add(store, order[i].problem,
 				 "00", NULL, &problem, &f->err), KF_OK);
 		assert_int_equal(kf_store_asked(store, problem,
-				 order[i].number, "generate", "", 0, &id,
+				 (unsigned)order[i].number, "generate", "", 0, &id,
 				 &f->err), KF_OK);
 	}
 	assert_int_equal(kf_store_attempts(store, 0, &rows, &count, &f->err),
@@ -259,7 +259,7 @@ static void test_settings_are_written_once(void **state)
 	kf_store_close(store);
 }
 
-/* --- objects ------------------------------------------------------------------ */
+/* --- objects -------------------------------------------------------------- */
 
 static void test_objects_are_kept_once_and_checked(void **state)
 {
@@ -297,7 +297,7 @@ static void test_objects_are_kept_once_and_checked(void **state)
 	kf_store_close(store);
 }
 
-/* --- opening -------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
 static void test_one_writer_at_a_time(void **state)
 {
@@ -338,7 +338,7 @@ static void test_folders_that_are_no_run_are_refused(void **state)
 	assert_refused(f, KF_STORE_WRITE, KF_E_INPUT, "not a run of kforge");
 }
 
-static void test_a_kill_during_creation_leaves_nothing_in_the_way(void **state)
+static void test_a_kill_during_creation_is_no_obstacle(void **state)
 {
 	struct fixture *f = *state;
 	char *path = kf_path_join(f->run, "run.db");
@@ -403,7 +403,7 @@ static void test_a_damaged_file_is_a_sentence(void **state)
 	free(path);
 }
 
-/* --- places that cannot be written ------------------------------------------------ */
+/* --- places that cannot be written ---------------------------------------- */
 
 /* Runs body in a child without root's rights over files; its result. */
 static int as_nobody(struct fixture *f, int (*body)(struct fixture *f))
@@ -477,7 +477,7 @@ int main(void)
 		TEST(test_objects_are_kept_once_and_checked),
 		TEST(test_one_writer_at_a_time),
 		TEST(test_folders_that_are_no_run_are_refused),
-		TEST(test_a_kill_during_creation_leaves_nothing_in_the_way),
+		TEST(test_a_kill_during_creation_is_no_obstacle),
 		TEST(test_a_newer_schema_is_refused),
 		TEST(test_a_damaged_file_is_a_sentence),
 		TEST(test_a_folder_that_cannot_be_written_is_read),

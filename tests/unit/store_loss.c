@@ -176,7 +176,7 @@ static void test_a_reported_reply_survives_every_kill(void **state)
 	assert_true(stored > 0);
 }
 
-/* --- the disk is full --------------------------------------------------------- */
+/* --- the disk is full ----------------------------------------------------- */
 
 /* In a child: stores until it fails, then checks. 0 is good; what went wrong
  * is told by the number. */
