@@ -33,38 +33,59 @@ static const char *const runtime[] = {
 	"libatomic.so.1", "libomp.so.5", "libomp.so",
 };
 
+/* Is the file there already, because a folder above it is? */
+static bool covered(const struct kf_binds *binds, const char *path)
+{
+	for (size_t i = 0; i < binds->count; i++) {
+		const struct kf_bind *b = &binds->bind[i];
+		size_t len = strlen(b->target);
+
+		if (strcmp(b->source, b->target) == 0 &&
+		    strncmp(path, b->target, len) == 0 && path[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+static void release(struct kf_bind *bind)
+{
+	free((char *)(uintptr_t)bind->source);
+	free((char *)(uintptr_t)bind->target);
+}
+
+static void append(struct kf_binds *binds, struct kf_bind bind)
+{
+	binds->bind = kf_realloc(binds->bind, (binds->count + 1) *
+				 sizeof(binds->bind[0]));
+	binds->bind[binds->count++] = bind;
+}
+
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional)
 {
-	struct kf_bind *slot = NULL;
-
-	if (!target)
-		target = source;
-	for (size_t i = 0; i < binds->count; i++)
-		if (strcmp(binds->bind[i].target, target) == 0)
-			slot = &binds->bind[i];
-	if (slot) {
-		free((char *)(uintptr_t)slot->source);
-		free((char *)(uintptr_t)slot->target);
-	} else {
-		binds->bind = kf_realloc(binds->bind, (binds->count + 1) *
-					 sizeof(binds->bind[0]));
-		slot = &binds->bind[binds->count++];
-	}
-	*slot = (struct kf_bind) {
+	struct kf_bind fresh = {
 		.source = kf_strdup(source),
-		.target = kf_strdup(target),
+		.target = kf_strdup(target ? target : source),
 		.writable = writable,
 		.optional = optional,
 	};
+
+	for (size_t i = 0; i < binds->count; i++) {
+		struct kf_bind old = binds->bind[i];
+
+		if (strcmp(old.target, fresh.target) != 0)
+			continue;
+		binds->bind[i] = fresh;
+		release(&old);
+		return;
+	}
+	append(binds, fresh);
 }
 
 void kf_binds_release(struct kf_binds *binds)
 {
-	for (size_t i = 0; i < binds->count; i++) {
-		free((char *)(uintptr_t)binds->bind[i].source);
-		free((char *)(uintptr_t)binds->bind[i].target);
-	}
+	for (size_t i = 0; i < binds->count; i++)
+		release(&binds->bind[i]);
 	free(binds->bind);
 	*binds = (struct kf_binds) { 0 };
 }
@@ -77,7 +98,8 @@ void kf_binds_toolchain(struct kf_binds *binds)
 
 static void add_file(struct kf_binds *binds, const char *path)
 {
-	kf_binds_add(binds, path, NULL, false, false);
+	if (!covered(binds, path))
+		kf_binds_add(binds, path, NULL, false, false);
 }
 
 /* The folder from which this process has its libc, with the slash. */

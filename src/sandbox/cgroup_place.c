@@ -81,11 +81,12 @@ static const char *find_path(const char *groups, const char *controller,
 		size_t whole = strcspn(line, "\n");
 
 		names = memchr(line, ':', whole);
-		path = names ? memchr(names + 1, ':',
-				      whole - (size_t)(names + 1 - line)) : NULL;
-		if (!path)
+		if (!names)
 			continue;
 		names++;
+		path = memchr(names, ':', whole - (size_t)(names - line));
+		if (!path)
+			continue;
 		if (controller ? !listed(names, (size_t)(path - names),
 					 controller)
 			       : path != names)

@@ -204,8 +204,9 @@ int kf_filter_strict_fd(struct kf_err *err)
 
 int kf_sandbox_filter_fd(enum kf_sandbox_profile profile, struct kf_err *err)
 {
-	return profile == KF_SANDBOX_HOST ? kf_filter_strict_fd(err)
-					  : kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
+	if (profile == KF_SANDBOX_HOST)
+		return kf_filter_strict_fd(err);
+	return kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 }
 
 void kf_sandbox_syscall_name(int number, char out[48])

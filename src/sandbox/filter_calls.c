@@ -1,6 +1,6 @@
 #include "sandbox/filter_calls.h"
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* No compiler and no PyTorch program calls these: who does is attacking, and
  * dies of it where it stands. */

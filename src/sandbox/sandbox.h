@@ -97,7 +97,7 @@ struct kf_limits {		/* every member must be set: 0 is refused */
 #define KF_SANDBOX_FD_PASS_MAX 16
 
 /* A descriptor handed to the program: it finds source as number target, which
- * is 3 or more. Every other one is closed; 0 is /dev/null, 1 and 2 are pipes. */
+ * is 3 or more. All others are closed; 0 is /dev/null, 1 and 2 are pipes. */
 struct kf_fd_pass { int source, target; };
 
 struct kf_sandbox_spec {
@@ -120,7 +120,7 @@ enum kf_end {
 	KF_END_NONE,
 	KF_END_EXITED,		/* exit_code */
 	/* signal; crashed by itself. bwrap says 128+n for both, so in the
-	 * tiers with namespaces a program that returns 129..192 looks so too. */
+	 * tiers with namespaces a program that returns 129..192 looks so. */
 	KF_END_SIGNAL,
 	KF_END_WALL,		/* our deadline */
 	KF_END_CPU,		/* processor time used up */

@@ -124,8 +124,8 @@ static void keep_only(int fd)
 }
 
 /* Calls more than the few functions that POSIX allows after a fork in a
- * process with threads: opendir and nftw, which need malloc. glibc and musl make malloc
- * usable in the child. */
+ * process with threads: opendir and nftw, which need malloc. glibc and musl
+ * make malloc usable in the child. */
 void kf_keeper_run(struct kf_child *child, int status_fd, pid_t supervisor,
 		   const char *tmp_path)
 {

@@ -85,7 +85,7 @@ static void make_dir(const char *parent, const char *name, char **out)
 }
 
 /* Plain folders stand for groups: rmdir is the same call. */
-static void test_only_the_dead_of_this_namespace_are_swept(void **state)
+static void test_only_the_dead_of_here_are_swept(void **state)
 {
 	char dir[] = "/tmp/kforge-test-XXXXXX";
 	char *own = kf_cgroup_prefix();
@@ -144,7 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_group_is_found),
-		cmocka_unit_test(test_only_the_dead_of_this_namespace_are_swept),
+		cmocka_unit_test(test_only_the_dead_of_here_are_swept),
 		cmocka_unit_test(test_sweeping_nowhere_is_harmless),
 	};
 

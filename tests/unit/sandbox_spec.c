@@ -99,20 +99,20 @@ static void test_malformed_specs_are_refused(void **state)
 static void test_weak_paths_follow_the_binds(void **state)
 {
 	static const struct kf_bind bind[] = {
-		{ "/home/u/job", "/job", false, false },
-		{ "/home/u/out", "/job/out", true, false },
+		{ "/srv/u/job", "/job", false, false },
+		{ "/srv/u/out", "/job/out", true, false },
 		{ "/usr/bin", NULL, false, false },
 	};
 	static const struct { const char *text, *want; } rows[] = {
-		{ "/job", "/home/u/job" },
-		{ "/job/program.c", "/home/u/job/program.c" },
-		{ "/job/out/a.so", "/home/u/out/a.so" },
+		{ "/job", "/srv/u/job" },
+		{ "/job/program.c", "/srv/u/job/program.c" },
+		{ "/job/out/a.so", "/srv/u/out/a.so" },
 		{ "/jobs", "/jobs" },
 		{ "/usr/bin/cc", "/usr/bin/cc" },
-		{ "--output=/job/out/a", "--output=/home/u/out/a" },
+		{ "--output=/job/out/a", "--output=/srv/u/out/a" },
 		{ "/tmp/x", "/var/private/x" },
 		{ "TMPDIR=/tmp", "TMPDIR=/var/private" },
-		{ "/job/a=/tmp/b", "/home/u/job/a=/tmp/b" },
+		{ "/job/a=/tmp/b", "/srv/u/job/a=/tmp/b" },
 		{ "job", "job" },
 		{ "", "" },
 	};
