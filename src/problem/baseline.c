@@ -130,7 +130,6 @@ static enum kf_code fail_ended(struct kf_baseline *b, struct kf_err *err)
 	struct kf_outcome outcome = { 0 };
 	enum kf_code code = kf_sandbox_wait(b->box, &outcome, err);
 
-	b->dead = true;
 	if (!code)
 		code = kf_reference_ended(&outcome, &b->spec, b->name, err);
 	kf_outcome_release(&outcome);
@@ -148,13 +147,11 @@ static enum kf_code wait_line(struct kf_baseline *b, uint64_t deadline_ns,
 	while (!memchr(kf_buf_str(&b->line), '\n', b->line.len)) {
 		if (b->spec.cancel && *b->spec.cancel)
 			return kf_fail(err, KF_E_CANCELED, "stopped");
-		if (kf_now_ns() > deadline_ns) {
-			b->dead = true;
+		if (kf_now_ns() > deadline_ns)
 			return kf_fail(err, KF_E_TIMEOUT, "problem %s: the "
 				       "baseline took longer than %.0f s",
 				       b->name,
 				       (double)b->spec.timeout_ns / 1e9);
-		}
 		if (poll(&p, 1, POLL_MS) <= 0) {
 			if (kf_sandbox_ended(b->box))
 				return fail_ended(b, err);
@@ -163,11 +160,9 @@ static enum kf_code wait_line(struct kf_baseline *b, uint64_t deadline_ns,
 		got = read(b->control_fd, chunk, sizeof(chunk));
 		if (got <= 0)
 			return fail_ended(b, err);
-		if (!kf_buf_add(&b->line, chunk, (size_t)got)) {
-			b->dead = true;
+		if (!kf_buf_add(&b->line, chunk, (size_t)got))
 			return kf_fail(err, KF_E_INPUT, "problem %s: the "
 				       "baseline talks nonsense", b->name);
-		}
 	}
 	return KF_OK;
 }
@@ -194,7 +189,6 @@ static enum kf_code read_answer(struct kf_baseline *b, const char *word,
 		free(line);
 		return KF_OK;
 	}
-	b->dead = true;
 	if (strncmp(line, "error ", 6) == 0 &&
 	    kf_json_parse(line + 6, len - 6, "answer", &answer, NULL) == KF_OK)
 		code = kf_reference_error(answer, b->name, err);
@@ -247,11 +241,9 @@ static enum kf_code time_one(struct kf_baseline *b, const struct kf_case *c,
 	    (ssize_t)strlen(question))
 		return fail_ended(b, err);
 	code = read_answer(b, "ok", &rest, err);
-	if (!code && (!kf_parse_u64(rest, time_ns) || !*time_ns)) {
-		b->dead = true;
+	if (!code && (!kf_parse_u64(rest, time_ns) || !*time_ns))
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
 			       "gave no time", b->name);
-	}
 	free(rest);
 	return code;
 }
@@ -270,20 +262,18 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		code = wait_ready(baseline, err);
 	for (size_t i = 0; i < count && !code; i++)
 		code = time_one(baseline, cases[i], &time_ns[i], err);
+	baseline->dead = code != KF_OK;
 	return code;
 }
 
 /* --- start and end --------------------------------------------------------- */
 
-static enum kf_code make_job_folder(struct kf_baseline *b, struct kf_err *err)
+static enum kf_code make_job_folder(struct kf_baseline *b, const char *cache,
+				    struct kf_err *err)
 {
-	char *cache;
-	enum kf_code code = kf_cache_folder(b->spec.cache_path, &cache, err);
+	enum kf_code code;
 
-	if (code)
-		return code;
 	b->job_folder = kf_format("%s/baseline-XXXXXX", cache);
-	free(cache);
 	if (mkdtemp(b->job_folder) && chmod(b->job_folder, 0755) == 0)
 		return KF_OK;
 	code = kf_fail_errno(err, "cannot make folder %s", b->job_folder);
@@ -331,8 +321,9 @@ enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 {
 	struct kf_baseline *b = kf_alloc(sizeof(*b));
 	json_t *request = json_object();
-	struct kf_python python;
+	struct kf_python python = { 0 };
 	enum kf_code code;
+	char *cache;
 
 	*out = NULL;
 	b->spec = *spec;
@@ -342,20 +333,23 @@ enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 	b->line.max = LINE_BYTES;
 	b->start_ns = kf_now_ns();
 	b->about.threads = spec->threads;
-	code = kf_python_probe(spec->python, &python, err);
+	code = kf_cache_folder(spec->cache_path, &cache, err);
+	if (!code)
+		code = kf_python_probe(spec->python, cache, &python, err);
 	if (code)
 		goto out;
 	snprintf(b->about.torch, sizeof(b->about.torch), "%s", python.torch);
 	lay_out(b, request);
 	code = open_arena(b, err);
 	if (!code)
-		code = make_job_folder(b, err);
+		code = make_job_folder(b, cache, err);
 	if (code)
 		goto out;
 	write_case(b, &bundle->set[0]);		/* what it warms up on */
 	code = start_process(b, problem, &python, request, err);
 out:
 	json_decref(request);
+	free(cache);
 	kf_python_release(&python);
 	if (code)
 		kf_baseline_free(b);

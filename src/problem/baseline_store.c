@@ -34,32 +34,34 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 			       struct kf_err *err)
 {
 	char device[128], hash[KF_HASH_HEX];
-	struct kf_python python;
-	char *cache, *folder, *text;
-	enum kf_code code = kf_python_probe(spec->python, &python, err);
+	char *cache, *folder = NULL, *text = NULL;
+	struct kf_python python = { 0 };
+	enum kf_code code = kf_cache_folder(spec->cache_path, &cache, err);
 
 	*about = NULL;
 	*path = NULL;
+	if (!code)
+		code = kf_python_probe(spec->python, cache, &python, err);
 	if (code)
-		return code;
+		goto out;
 	device_name(device);
 	*about = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s}",
 			   "format", FORMAT, "problem", problem->hash,
 			   "device", device, "threads", (int)spec->threads,
 			   "torch", python.torch, "precision", "as declared");
-	kf_python_release(&python);
-	if (!*about)
-		return kf_fail(err, KF_E_INPUT, "the processor's name is not "
+	if (!*about) {
+		code = kf_fail(err, KF_E_INPUT, "the processor's name is not "
 			       "UTF-8");
-	code = kf_cache_folder(spec->cache_path, &cache, err);
-	if (code)
-		return code;
+		goto out;
+	}
 	text = kf_json_text(*about);
 	kf_hash_hex(text, strlen(text), hash);
 	folder = kf_path_join(cache, "baselines");
 	code = kf_mkdir_p(folder, err);
 	if (!code)
 		*path = kf_format("%s/%.32s.json", folder, hash);
+out:
+	kf_python_release(&python);
 	free(folder);
 	free(text);
 	free(cache);

@@ -23,18 +23,15 @@ struct place {
 	int lock_fd;
 };
 
-static enum kf_code find_place(const struct kf_problem_spec *spec,
+static enum kf_code find_place(const char *cache,
 			       const struct kf_problem *problem,
 			       const struct kf_python *python,
 			       struct place *out, struct kf_err *err)
 {
 	char code_hash[KF_HASH_HEX], key[KF_HASH_HEX];
 	enum kf_code code = kf_reference_hash(code_hash, err);
-	char *cache, *text;
+	char *text;
 
-	if (code)
-		return code;
-	code = kf_cache_folder(spec->cache_path, &cache, err);
 	if (code)
 		return code;
 	text = kf_format("bundle %d\n%s\n%s\n%s\n", KF_BUNDLE_FORMAT,
@@ -44,7 +41,6 @@ static enum kf_code find_place(const struct kf_problem_spec *spec,
 	snprintf(out->key, sizeof(out->key), "%.*s", HASH_KEPT, key);
 	out->folder = kf_path_join(cache, "bundles");
 	out->entry = kf_path_join(out->folder, out->key);
-	free(cache);
 	return kf_mkdir_p(out->folder, err);
 }
 
@@ -312,13 +308,16 @@ enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 {
 	struct place place = { .lock_fd = -1 };
 	uint64_t start_ns = kf_now_ns();
-	struct kf_python python;
+	struct kf_python python = { 0 };
 	enum kf_code code;
+	char *cache;
 
 	*out = (struct kf_bundle) { 0 };
-	code = kf_python_probe(spec->python, &python, err);
+	code = kf_cache_folder(spec->cache_path, &cache, err);
 	if (!code)
-		code = find_place(spec, problem, &python, &place, err);
+		code = kf_python_probe(spec->python, cache, &python, err);
+	if (!code)
+		code = find_place(cache, problem, &python, &place, err);
 	if (code)
 		goto out;
 	if (!kf_path_exists(place.entry) ||
@@ -327,6 +326,7 @@ enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 	out->took_ns = kf_now_ns() - start_ns;
 out:
 	release_place(&place);
+	free(cache);
 	kf_python_release(&python);
 	return code;
 }

@@ -126,7 +126,7 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		struct kf_baseline **out, struct kf_err *err);
 /* Runs eager once on each of the given cases (inputs copied in and state
  * restored untimed), time_ns[i] is the forward's own time. After a failure
- * other than KF_E_CANCELED it is dead: every later call fails too. */
+ * it is dead: every later call fails with KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, struct kf_err *err);

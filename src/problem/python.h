@@ -16,9 +16,12 @@ struct kf_python {
 };
 
 /* asked: NULL, or a path or name on PATH. Nothing is imported: this takes
- * tens of milliseconds. */
+ * tens of milliseconds for each Python looked at. cache_folder: NULL, or where
+ * the answer is kept; it holds until one of those Pythons, or a folder where
+ * it looks for modules, changes. */
 KF_MUST_CHECK enum kf_code kf_python_probe(const char *asked,
-		struct kf_python *out, struct kf_err *err);
+		const char *cache_folder, struct kf_python *out,
+		struct kf_err *err);
 void kf_python_release(struct kf_python *python);
 
 #endif
