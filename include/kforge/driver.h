@@ -87,8 +87,8 @@ struct kf_driver {
 	 * together; beyond it they return NULL. */
 	enum kf_code (*open)(const char *device_id, uint64_t memory_max,
 			     struct kf_device **out, struct kf_err *err);
-	/* Load the artefact. *refused (at least 256 bytes) gets a sentence, with
-	 * KF_OK, when the artefact itself is unusable (no kf_forward, ...). */
+	/* Load the artefact. refused gets a sentence, with KF_OK, when the
+	 * artefact itself is unusable (no kf_forward, ...). */
 	enum kf_code (*load)(struct kf_device *dev, const char *artefact_path,
 			     char refused[256], struct kf_err *err);
 	/* Run once and wait. *rc is what the program returned. A program

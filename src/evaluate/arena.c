@@ -21,7 +21,7 @@ static size_t rounded(size_t bytes, size_t to)
 	return (bytes + to - 1) / to * to;
 }
 
-/* --- shared memory ---------------------------------------------------------------- */
+/* --- shared memory ------------------------------------------------------ */
 
 static enum kf_code shared_init(struct kf_shared *s, const char *name,
 				size_t bytes, bool read_only,
@@ -64,7 +64,7 @@ static void shared_release(struct kf_shared *s)
 	*s = (struct kf_shared) { .fd = -1, .pass_fd = -1 };
 }
 
-/* --- layout ------------------------------------------------------------------------ */
+/* --- layout ------------------------------------------------------------- */
 
 /* Places tensors one after the other, each aligned, with at least `gap` bytes
  * after it; returns false if that is more than can be. */
@@ -145,10 +145,11 @@ static void remember_names(struct kf_arena *a, const struct kf_bundle *b)
 	size_t count = b->in_count + b->weight_count;
 
 	a->in_name = kf_alloc(count * sizeof(a->in_name[0]));
-	for (size_t i = 0; i < count; i++)
-		a->in_name[i] = i < b->in_count
-			? kf_format("input %zu (%s)", i, b->in[i].name)
-			: kf_format("weight %s", b->weight[i - b->in_count].name);
+	for (size_t i = 0; i < b->in_count; i++)
+		a->in_name[i] = kf_format("input %zu (%s)", i, b->in[i].name);
+	for (size_t i = b->in_count; i < count; i++)
+		a->in_name[i] = kf_format("weight %s",
+					  b->weight[i - b->in_count].name);
 }
 
 void kf_arena_empty(struct kf_arena *arena)
@@ -253,7 +254,7 @@ struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena)
 	return (struct kf_host_reply *)(void *)arena->reply.data;
 }
 
-/* --- poison and guards ---------------------------------------------------------------- */
+/* --- poison and guards -------------------------------------------------- */
 
 static void fill(unsigned char *data, size_t bytes, uint32_t pattern)
 {
@@ -331,7 +332,7 @@ bool kf_arena_guards(const struct kf_arena *a, size_t *which, int64_t *offset)
 	return true;
 }
 
-/* --- samples ----------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------ */
 
 void kf_arena_sample(struct kf_arena *a)
 {

@@ -29,9 +29,14 @@ void kf_artefact_release(struct kf_artefact *artefact)
 	*artefact = (struct kf_artefact) { 0 };
 }
 
-/* --- the command --------------------------------------------------------------- */
+/* --- the command -------------------------------------------------------- */
 
-struct words { const char **word; size_t count; char **owned; size_t owned_count; };
+struct words {
+	const char **word;		/* NULL-terminated; borrowed or owned */
+	size_t count;
+	char **owned;			/* those that are freed with the list */
+	size_t owned_count;
+};
 
 static void add(struct words *w, const char *word)
 {
@@ -161,7 +166,7 @@ static enum kf_code list_sources(const struct kf_build_job *job,
 	return KF_OK;
 }
 
-/* --- the sandbox ---------------------------------------------------------------- */
+/* --- the sandbox -------------------------------------------------------- */
 
 static enum kf_code add_binds(struct kf_binds *binds,
 			      const struct kf_build_job *job,
@@ -259,8 +264,8 @@ static enum kf_code read_outcome(const struct kf_outcome *o,
 static enum kf_code run_builder(const struct kf_build_job *job,
 				const struct words *argv,
 				const struct kf_binds *binds,
-				struct kf_build *build, enum kf_sandbox_tier *tier,
-				struct kf_err *err)
+				struct kf_build *build,
+				enum kf_sandbox_tier *tier, struct kf_err *err)
 {
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
 					   "LC_ALL=C", "TMPDIR=/tmp", NULL };
@@ -307,7 +312,7 @@ out:
 	return code;
 }
 
-/* --- the artefact ----------------------------------------------------------------- */
+/* --- the artefact ------------------------------------------------------- */
 
 /* A regular file below the limit, not a link, renamed to its content's hash.
  * The builder is dead: nobody changes it while we look. */

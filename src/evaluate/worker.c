@@ -38,7 +38,7 @@ struct kf_worker {
 	uint64_t memory_bytes_peak;
 };
 
-/* --- the handshake ------------------------------------------------------------------ */
+/* --- the handshake ------------------------------------------------------ */
 
 static void wake(atomic_uint *word)
 {
@@ -106,7 +106,7 @@ static uint64_t since(uint64_t now_ns, uint64_t then_ns)
 	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
-/* --- its end ---------------------------------------------------------------------- */
+/* --- its end ------------------------------------------------------------ */
 
 /* Ends the process, whatever it does, and learns what the sandbox knows. */
 static enum kf_code bury(struct kf_worker *w, bool ended,
@@ -170,7 +170,7 @@ static enum kf_code runner_trouble(struct kf_worker *w, uint32_t code,
 			: KF_E_IO, "the runner: %s", text);
 }
 
-/* --- starting ---------------------------------------------------------------------- */
+/* --- starting ----------------------------------------------------------- */
 
 /* Processors this process may use. */
 static unsigned processors(void)
@@ -402,7 +402,7 @@ out:
 	return code;
 }
 
-/* --- calls ------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------- */
 
 /* What must be done after a call and is in nobody's time. Its processor time
  * is not the candidate's, as long as it is that of one thread. */
@@ -471,7 +471,7 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	return call(worker, KF_HOST_FORWARD, timeout_ns, end, err);
 }
 
-/* --- the rest ----------------------------------------------------------------------- */
+/* --- the rest ----------------------------------------------------------- */
 
 void *kf_worker_in(struct kf_worker *worker, size_t i)
 {

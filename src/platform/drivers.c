@@ -1,5 +1,7 @@
 #include "platform/drivers.h"
 
+#include "base/base.h"
+
 /* The one list. A driver is added here and nowhere else. */
 const struct kf_driver *const kf_drivers[] = {
 	&kf_driver_host,

@@ -5,7 +5,7 @@
  *	platforms/NAME/platform.json	names, files of a candidate, compile
  *					command, driver, dtypes, limits
  *	platforms/NAME/example/		one problem and its candidate
- *	platforms/NAME/notes.md		what a writer for this hardware must know
+ *	platforms/NAME/notes.md		what one must know to write for it
  */
 #ifndef KF_PLATFORM_H
 #define KF_PLATFORM_H

@@ -44,7 +44,7 @@ struct host {
 	size_t tensor_count;
 };
 
-/* --- the table of tensors --------------------------------------------------- */
+/* --- the table of tensors ----------------------------------------------- */
 
 static const struct kf_host_tensor *table(const struct host *h)
 {
@@ -134,7 +134,7 @@ static struct kf_call make_call(struct host *h, bool with_data)
 	return call;
 }
 
-/* --- commands ---------------------------------------------------------------- */
+/* --- commands ----------------------------------------------------------- */
 
 typedef enum kf_code call_fn(const struct kf_driver *driver,
 			     struct kf_device *dev, struct kf_call *call,
@@ -248,7 +248,7 @@ static enum kf_code serve(struct host *h, struct kf_err *err)
 	}
 }
 
-/* --- getting ready ------------------------------------------------------------ */
+/* --- getting ready ------------------------------------------------------ */
 
 static enum kf_code map_all(struct host *h, struct kf_err *err)
 {

@@ -43,7 +43,7 @@ enum {
 #define KF_RUNNER_ALIGNMENT	256u	/* of every tensor, bytes */
 #define KF_RUNNER_GUARD		4096u	/* least bytes around each output */
 
-/* --- build ------------------------------------------------------------------
+/* --- build -----------------------------------------------------------------
  *
  *	kforge-runner build DRIVER DEADLINE_MS OUTPUT COUNT SOURCE... COMMAND...
  *
@@ -64,7 +64,7 @@ struct kf_build_answer {
 	char text[512];			/* the error's sentence */
 };
 
-/* --- host ----------------------------------------------------------------- */
+/* --- host --------------------------------------------------------------- */
 
 #define KF_HOST_MAGIC	UINT32_C(0x6b66686f)
 

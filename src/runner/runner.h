@@ -24,7 +24,7 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		    struct kf_err *err);
 
-/* --- fault.c: what happens when the program crashes ------------------------ */
+/* --- fault.c: what happens when the program crashes --------------------- */
 struct kf_fault_context {
 	struct kf_host_reply *reply;
 	const unsigned char *inputs;

@@ -19,7 +19,7 @@
 
 #define DRIVERS_MAX 16
 #define COUNT	1000
-#define GUARD	64		/* floats on each side that no program may touch */
+#define GUARD	64		/* floats on each side, not to be touched */
 #define MEMORY	(UINT64_C(64) << 20)
 #define MARK	-12345.0f
 
@@ -35,12 +35,14 @@ struct fixture {
 	bool computes;			/* the null driver does not */
 };
 
-/* --- helpers -------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------ */
 
 static void set_command(struct fixture *f, const char *source)
 {
-	const char *const words[] = { "cc", "-shared", "-fPIC", "-O1", "-I",
-				      "include", "-o", f->output, source, NULL };
+	const char *const words[] = {
+		"cc", "-shared", "-fPIC", "-O1", "-I", "include", "-o",
+		f->output, source, NULL
+	};
 
 	memcpy(f->command, words, sizeof(words));
 }
@@ -118,7 +120,7 @@ static int teardown(void **state)
 	return (int)kf_remove_tree(f->folder, NULL);
 }
 
-/* --- find ------------------------------------------------------------------------ */
+/* --- find --------------------------------------------------------------- */
 
 static void test_table_is_complete(void **state)
 {
@@ -127,8 +129,8 @@ static void test_table_is_complete(void **state)
 
 	assert_int_equal(d->abi, KF_DRIVER_ABI);
 	assert_true(d->name[0]);
-	assert_int_equal(strspn(d->name, "abcdefghijklmnopqrstuvwxyz0123456789"),
-			 strlen(d->name));
+	assert_true(strspn(d->name, "abcdefghijklmnopqrstuvwxyz0123456789") ==
+		    strlen(d->name));
 	assert_non_null(d->find);
 	assert_non_null(d->build);
 	assert_non_null(d->open);
@@ -161,7 +163,7 @@ static void test_room_for_no_device_is_refused(void **state)
 					NULL), KF_E_INPUT);
 }
 
-/* --- build ----------------------------------------------------------------------- */
+/* --- build -------------------------------------------------------------- */
 
 static void test_good_source_builds(void **state)
 {
@@ -239,18 +241,18 @@ static void test_slow_compiler_is_a_verdict(void **state)
 	struct kf_build_request req = request(f, good_source);
 	struct kf_build build;
 
-	if (!f->computes)
-		skip();		/* it starts no compiler */
 	f->command[0] = "sleep";
 	f->command[1] = "60";
 	f->command[2] = NULL;
 	req.timeout_ns = 20 * KF_NS_PER_MS;
 	assert_int_equal(kf_driver_build(f->driver, &req, &build, NULL), KF_OK);
-	assert_int_equal(build.end, KF_BUILD_TOO_SLOW);
+	/* A driver that needs no compiler does not wait for it. */
+	assert_int_equal(build.end, f->computes ? KF_BUILD_TOO_SLOW
+						: KF_BUILD_DONE);
 	kf_build_release(&build);
 }
 
-/* --- open and load --------------------------------------------------------------- */
+/* --- open and load ------------------------------------------------------ */
 
 static void test_unknown_device_is_refused(void **state)
 {
@@ -306,7 +308,7 @@ static void test_nothing_runs_before_load(void **state)
 	free(d);
 }
 
-/* --- calls ----------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------- */
 
 static void test_program_computes_and_stays_in_bounds(void **state)
 {
@@ -394,7 +396,7 @@ static void test_prepare_sees_no_inputs(void **state)
 	free(d);
 }
 
-/* --- every driver ------------------------------------------------------------------ */
+/* --- every driver ------------------------------------------------------- */
 
 #define CASE(name) { #name, test_##name, setup, teardown, NULL }
 

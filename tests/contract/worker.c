@@ -25,7 +25,7 @@ struct fixture {
 	struct kf_tensor_info in, weight, out;
 };
 
-/* --- helpers ----------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------ */
 
 static struct kf_tensor_info info(const char *name, int64_t numel)
 {
@@ -77,8 +77,10 @@ static void build_program(struct fixture *f, const char *name,
 	char *to = kf_format("%s/program.c", source);
 	char *work = kf_format("%s/work", source);
 	struct kf_buf text = { .max = 1u << 20 };
-	struct kf_build_job job = { .platform = f->cpu, .source_dir = source,
-				    .work_dir = work, .tier_min = KF_TIER_WEAK };
+	struct kf_build_job job = {
+		.platform = f->cpu, .source_dir = source, .work_dir = work,
+		.tier_min = KF_TIER_WEAK,
+	};
 	struct kf_err err = { 0 };
 
 	if (kf_mkdir_p(work, &err) || kf_file_read(from, &text, &err) ||
@@ -168,7 +170,7 @@ static struct kf_worker *start_good(struct fixture *f, const char *name)
 	return worker;
 }
 
-/* --- good programs ------------------------------------------------------------------ */
+/* --- good programs ------------------------------------------------------ */
 
 static void test_good_program_computes_every_time(void **state)
 {
@@ -290,7 +292,7 @@ static void test_files_of_the_machine_are_not_there(void **state)
 	kf_worker_free(worker);
 }
 
-/* --- bad programs -------------------------------------------------------------------- */
+/* --- bad programs ------------------------------------------------------- */
 
 static void test_each_misdeed_has_its_end(void **state)
 {
@@ -510,7 +512,7 @@ static void test_unknown_device_is_our_trouble(void **state)
 	kf_build_release(&build);
 }
 
-/* --- builds -------------------------------------------------------------------------- */
+/* --- builds ------------------------------------------------------------- */
 
 static void test_artefact_is_named_by_its_content(void **state)
 {
@@ -580,13 +582,15 @@ static void test_compiler_has_limits(void **state)
 	kf_build_release(&build);
 }
 
-static void test_missing_source_and_compiler_are_our_trouble(void **state)
+static void test_missing_source_or_compiler_is_ours(void **state)
 {
 	struct fixture *f = *state;
 	char *work = kf_format("%s/nothing", f->folder);
 	char *compiler[] = { kf_strdup("no-such-cc"), kf_strdup("nor-this") };
-	struct kf_build_job job = { .platform = f->cpu, .source_dir = work,
-				    .work_dir = work, .tier_min = KF_TIER_WEAK };
+	struct kf_build_job job = {
+		.platform = f->cpu, .source_dir = work, .work_dir = work,
+		.tier_min = KF_TIER_WEAK,
+	};
 	struct kf_platform lame = *f->cpu;
 	struct kf_artefact artefact;
 	struct kf_build build;
@@ -618,7 +622,7 @@ int main(void)
 		cmocka_unit_test(test_artefact_is_named_by_its_content),
 		cmocka_unit_test(test_each_bad_source_has_its_end),
 		cmocka_unit_test(test_compiler_has_limits),
-		cmocka_unit_test(test_missing_source_and_compiler_are_our_trouble),
+		cmocka_unit_test(test_missing_source_or_compiler_is_ours),
 		cmocka_unit_test(test_good_program_computes_every_time),
 		cmocka_unit_test(test_program_without_prepare_is_prepared),
 		cmocka_unit_test(test_openmp_has_the_threads_it_was_given),

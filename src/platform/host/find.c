@@ -170,7 +170,10 @@ static bool has_word(const char *words, const char *word)
 }
 
 /* As the kernel names it, as people name it, and the width that it brings. */
-static const struct { const char *flag, *name; unsigned bits; } vector_sets[] = {
+static const struct {
+	const char *flag, *name;
+	unsigned bits;
+} vector_sets[] = {
 	{ "sse4_2", "SSE4.2", 128 },
 	{ "avx", "AVX", 256 },
 	{ "avx2", "AVX2", 256 },
@@ -238,10 +241,12 @@ static uint64_t last_level_bytes(const struct machine *m)
 
 static void describe_size(struct kf_buf *card, uint64_t bytes)
 {
-	if (bytes >= 10u << 20 || (bytes >= 1u << 20 && !(bytes % (1u << 20))))
-		kf_buf_printf(card, "%llu MiB", (unsigned long long)bytes >> 20);
+	unsigned long long kib = bytes >> 10, mib = bytes >> 20;
+
+	if (mib >= 10 || (mib && bytes == (uint64_t)mib << 20))
+		kf_buf_printf(card, "%llu MiB", mib);
 	else
-		kf_buf_printf(card, "%llu KiB", (unsigned long long)bytes >> 10);
+		kf_buf_printf(card, "%llu KiB", kib);
 }
 
 static void describe_caches(struct kf_buf *card, const struct machine *m)

@@ -42,7 +42,7 @@ struct kf_host_measured {
 void kf_host_measure(unsigned threads, uint64_t cache_bytes,
 		     uint64_t memory_bytes, struct kf_host_measured *out);
 
-/* --- memory.c: what kf_temp and kf_keep hand out -------------------------- */
+/* --- memory.c: what kf_temp and kf_keep hand out ------------------------ */
 #define KF_HOST_SLOTS 16
 
 struct kf_host_block { unsigned char *data; size_t bytes; };

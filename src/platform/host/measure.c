@@ -21,7 +21,8 @@
 #define ROUNDS		2000u		/* of the chains between looks at the clock */
 
 /* Independent chains, one register each: enough to hide the latency of two
- * ports. An array would be kept in memory by a compiler that does not unroll. */
+ * ports. An array would be kept in memory by a compiler that does not unroll.
+ */
 #define CHAINS	12u
 #define EACH_CHAIN(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
