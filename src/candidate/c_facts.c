@@ -235,6 +235,7 @@ static void scan_all(struct scan *s)
 		s->last[1] = s->last[0];
 		s->last[0] = tok;
 	}
+	s->facts->open_comment = s->lex.open_comment;
 	s->facts->whole = !s->broken && at_file_scope(s) && !s->linkage &&
 			  !s->cond_count && !s->lex.open_comment;
 }

@@ -18,6 +18,7 @@ enum kf_entry {			/* the later, the closer to a definition */
 
 struct kf_facts {
 	enum kf_entry entry;
+	bool open_comment;	/* the text ends inside a comment */
 	bool whole;		/* brackets, comments and #ifs are all closed */
 	bool starts;		/* the first token can begin a file of C */
 	bool ends;		/* the last token can end one */

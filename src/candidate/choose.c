@@ -22,6 +22,7 @@ struct claims {
 	struct claim *item;	/* owned */
 	size_t count;
 	bool entry;		/* one of them defines the entry */
+	enum rank broken;	/* the highest of those that end in a comment */
 };
 
 static bool same_tag(const struct kf_platform *platform, size_t i,
@@ -137,6 +138,8 @@ static void claims_find(struct kf_blocks *blocks,
 			continue;
 		out->item[out->count++] = claim;
 		out->entry |= claim.facts.entry >= KF_ENTRY_STATIC;
+		if (claim.facts.open_comment && claim.rank > out->broken)
+			out->broken = claim.rank;
 	}
 }
 
@@ -384,6 +387,17 @@ static void refuse_several(const struct claims *claims,
 			"```%s %s", claims->count, name, language, name);
 }
 
+/* A fence inside a comment ends the block, and what follows looks like another
+ * block: never that one instead of the file itself. */
+static bool is_cut_by_its_own_fence(const struct claims *claims,
+				    const struct claim *chosen)
+{
+	if (!claims->broken)
+		return false;
+	return !chosen || chosen->facts.open_comment ||
+	       chosen->rank < claims->broken;
+}
+
 static void choose_file(struct kf_blocks *blocks,
 			const struct kf_platform *platform, size_t i,
 			enum kf_finish finish, struct kf_candidate *out)
@@ -394,7 +408,12 @@ static void choose_file(struct kf_blocks *blocks,
 
 	claims_find(blocks, platform, i, &claims);
 	claim = choose_one(&claims, name, out);
-	if (claim) {
+	if (is_cut_by_its_own_fence(&claims, claim)) {
+		kf_candidate_refuse(out, KF_EXTRACT_CUT_OFF, "a line of fence "
+			"marks inside a comment of %s ends its block, so the "
+			"file is not complete; leave such lines out of the "
+			"code, or fence it with more marks (````)", name);
+	} else if (claim) {
 		note_guess(claim, name, out);
 		kf_candidate_add(out, name, claim->block->text,
 				 claim->block->len);

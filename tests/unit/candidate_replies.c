@@ -208,6 +208,8 @@ static void test_half_a_file_is_never_taken(void **state)
 		{ "no end, open #if", F "c\n#if 1\n" FULL, STOP, KF_EXTRACT_CUT_OFF, NULL, NULL },
 		{ "no end, entry not reached", F "c\n" INC "static int helper(void)\n{\n\treturn 1;\n}\n", STOP, KF_EXTRACT_CUT_OFF, NULL, NULL },
 		{ "braces in strings and branches", F "c\nconst char *s = \"{{{\"; /* { */\nchar q = '{';\n#ifdef A\nint kf_forward(void *c) {\n#else\nint kf_forward(struct kf_call *c) {\n#endif\nreturn 0; }\n", STOP, GOOD, "return 0", "no closing fence" },
+		{ "a fence in a comment of the file", F "c program.c\n/* try\n" F "\nmake\n" F "\n*/\n" FULL F "\n", STOP, KF_EXTRACT_CUT_OFF, NULL, NULL },
+		{ "an excerpt with an open comment, then the file", F "c\n/* as before\n" F "\n" F "c\n" FULL F, STOP, GOOD, FULL, "" },
 		{ "a whole file, then half of it again", F "c program.c\n" FULL F "\nBetter:\n" F "c program.c\n" HALF, STOP, KF_EXTRACT_CUT_OFF, NULL, NULL },
 		{ "a whole file, then an open shell block", F "c program.c\n" FULL F "\n" F "sh\nmake\n", STOP, GOOD, FULL, "left out" },
 		{ "limit, everything closed", F "c program.c\n" FULL F "\nThe idea of", LENGTH, GOOD, FULL, "cut off after" },

@@ -222,8 +222,8 @@ static void test_attempts_come_by_problem_and_number(void **state)
 		assert_int_equal(kf_store_problem_add(store, order[i].problem,
 				 "00", NULL, &problem, &f->err), KF_OK);
 		assert_int_equal(kf_store_asked(store, problem,
-				 (unsigned)order[i].number, "generate", "", 0, &id,
-				 &f->err), KF_OK);
+				 (unsigned)order[i].number, "generate", "", 0,
+				 &id, &f->err), KF_OK);
 	}
 	assert_int_equal(kf_store_attempts(store, 0, &rows, &count, &f->err),
 			 KF_OK);

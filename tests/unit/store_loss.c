@@ -134,8 +134,9 @@ static unsigned check_all(struct fixture *f)
 	unsigned last = 0;
 	size_t count;
 
-	if (kf_store_open(f->run, KF_STORE_WRITE, &store, &f->err) ||
-	    kf_store_attempts(store, 0, &rows, &count, &f->err))
+	if (kf_store_open(f->run, KF_STORE_WRITE, &store, &f->err))
+		fail_msg("%s", f->err.text);
+	if (kf_store_attempts(store, 0, &rows, &count, &f->err))
 		fail_msg("%s", f->err.text);
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].stage < KF_STAGE_REPLIED)
