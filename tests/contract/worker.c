@@ -292,6 +292,103 @@ static void test_files_of_the_machine_are_not_there(void **state)
 	kf_worker_free(worker);
 }
 
+static struct kf_tensor_info shaped(const char *name, enum kf_dtype dtype,
+				    int rank, int64_t a, int64_t b)
+{
+	int64_t numel = (rank > 0 ? a : 1) * (rank > 1 ? b : 1);
+
+	return (struct kf_tensor_info) { .name = (char *)(uintptr_t)name,
+		.dtype = dtype, .rank = rank, .shape = { a, b },
+		.numel = numel,
+		.bytes = (size_t)numel * kf_dtype_bytes(dtype) };
+}
+
+static void test_every_kind_of_argument_arrives(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_bundle simple = f->bundle;
+	struct kf_tensor_info in[] = {
+		shaped("i", KF_I64, 2, 2, 3),
+		shaped("nothing", KF_DTYPE_NONE, 0, 0, 0),
+		shaped("empty", KF_F32, 1, 0, 0),
+	};
+	struct kf_tensor_info weight[] = {
+		shaped("a", KF_F16, 1, 5, 0),
+		shaped("b", KF_F32, 0, 0, 0),
+	};
+	struct kf_tensor_info out[] = {
+		shaped("out0", KF_BOOL, 1, 3, 0),
+		shaped("out1", KF_F32, 2, 0, 4),
+		shaped("out2", KF_F64, 0, 0, 0),
+	};
+	struct kf_scalar_info scalar[] = {
+		{ 'i', -7, -7 }, { 'f', 0, 0.5 }, { 'b', 1, 1 },
+	};
+	struct kf_worker *worker;
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+	const unsigned char *flags;
+	int64_t *i64, offset;
+	size_t which;
+
+	f->bundle = (struct kf_bundle) {
+		.in = in, .in_count = KF_COUNT(in),
+		.weight = weight, .weight_count = KF_COUNT(weight),
+		.out = out, .out_count = KF_COUNT(out),
+		.scalar = scalar, .scalar_count = KF_COUNT(scalar),
+	};
+	worker = start_good(f, "mixed");
+	f->bundle = simple;
+	*(float *)kf_worker_weight(worker, 1) = 0.25f;
+	i64 = kf_worker_in(worker, 0);
+	for (int64_t k = 0; k < 6; k++)
+		i64[k] = k + ((int64_t)1 << 40);
+	kf_worker_poison(worker);
+	if (kf_worker_forward(worker, TIMEOUT_NS, &end, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(end.rc, 0);
+	flags = kf_worker_out(worker, 0);
+	assert_int_equal(flags[0] + flags[1] + flags[2], 3);
+	assert_true(*(double *)kf_worker_out(worker, 2) >
+		    (double)((int64_t)1 << 41));
+	assert_true(kf_worker_guards(worker, &which, &offset));
+	kf_worker_free(worker);
+}
+
+static void test_null_platform_leaves_outputs_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_platform *cpu = f->cpu, *null = NULL;
+	struct kf_artefact artefact;
+	struct kf_build build;
+	struct kf_worker_spec spec = { .device_id = "null:0",
+		.bundle = &f->bundle, .threads = 1, .tier_min = KF_TIER_WEAK };
+	struct kf_worker *worker = NULL;
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+
+	if (kf_platform_load("null", &null, &err))
+		fail_msg("%s", err.text);
+	f->cpu = null;
+	build_program(f, "axpb", &build, &artefact);
+	f->cpu = cpu;
+	assert_int_equal(build.end, KF_BUILD_DONE);
+	assert_null(artefact.compiler);
+	spec.platform = null;
+	spec.artefact_path = artefact.path;
+	spec.limits = null->run_limits;
+	if (kf_worker_start(&spec, &worker, &end, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	forward(worker, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	assert_int_equal(count_wrong(worker), COUNT);
+	kf_worker_free(worker);
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+	kf_platform_free(null);
+}
+
 /* --- bad programs ------------------------------------------------------- */
 
 static void test_each_misdeed_has_its_end(void **state)
@@ -342,7 +439,7 @@ static void test_endless_program_is_stopped(void **state)
 	forward(worker, 50 * KF_NS_PER_MS, &end);
 	assert_int_equal(end.state, KF_CALL_TIMEOUT);
 	assert_non_null(strstr(end.text, "0.05 s in kf_forward"));
-	assert_true(kf_now_ns() - start_ns < 2 * KF_NS_PER_S);
+	assert_true(kf_now_ns() - start_ns < 10 * KF_NS_PER_S);
 	kf_worker_free(worker);
 }
 
@@ -449,8 +546,7 @@ static void test_work_put_off_shows(void **state)
 		sched_yield();
 	assert_true(kf_worker_late(worker));
 	forward(worker, TIMEOUT_NS, &next);
-	assert_true(next.idle_cpu_ns > end.time_ns);
-	assert_true(next.idle_cpu_ns > 2 * KF_NS_PER_MS);
+	assert_true(next.idle_cpu_ns > 20 * KF_NS_PER_MS);
 	kf_worker_free(worker);
 }
 
@@ -631,6 +727,8 @@ int main(void)
 		cmocka_unit_test(test_scratch_is_aligned_bounded_and_gone),
 		cmocka_unit_test(test_nonzero_return_leaves_the_worker_alive),
 		cmocka_unit_test(test_files_of_the_machine_are_not_there),
+		cmocka_unit_test(test_every_kind_of_argument_arrives),
+		cmocka_unit_test(test_null_platform_leaves_outputs_alone),
 		cmocka_unit_test(test_each_misdeed_has_its_end),
 		cmocka_unit_test(test_endless_program_is_stopped),
 		cmocka_unit_test(test_memory_hog_is_stopped),
