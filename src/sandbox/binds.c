@@ -33,7 +33,7 @@ static const char *const runtime[] = {
 	"libatomic.so.1", "libomp.so.5", "libomp.so",
 };
 
-/* Is the file there already, because a folder above it is? */
+/* Is the path there already, by itself or in a folder above it? */
 static bool covered(const struct kf_binds *binds, const char *path)
 {
 	for (size_t i = 0; i < binds->count; i++) {
@@ -41,51 +41,32 @@ static bool covered(const struct kf_binds *binds, const char *path)
 		size_t len = strlen(b->target);
 
 		if (strcmp(b->source, b->target) == 0 &&
-		    strncmp(path, b->target, len) == 0 && path[len] == '/')
+		    strncmp(path, b->target, len) == 0 &&
+		    (path[len] == '/' || path[len] == '\0'))
 			return true;
 	}
 	return false;
 }
 
-static void release(struct kf_bind *bind)
-{
-	free((char *)(uintptr_t)bind->source);
-	free((char *)(uintptr_t)bind->target);
-}
-
-static void append(struct kf_binds *binds, struct kf_bind bind)
-{
-	binds->bind = kf_realloc(binds->bind, (binds->count + 1) *
-				 sizeof(binds->bind[0]));
-	binds->bind[binds->count++] = bind;
-}
-
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional)
 {
-	struct kf_bind fresh = {
+	binds->bind = kf_realloc(binds->bind, (binds->count + 1) *
+				 sizeof(binds->bind[0]));
+	binds->bind[binds->count++] = (struct kf_bind) {
 		.source = kf_strdup(source),
 		.target = kf_strdup(target ? target : source),
 		.writable = writable,
 		.optional = optional,
 	};
-
-	for (size_t i = 0; i < binds->count; i++) {
-		struct kf_bind old = binds->bind[i];
-
-		if (strcmp(old.target, fresh.target) != 0)
-			continue;
-		binds->bind[i] = fresh;
-		release(&old);
-		return;
-	}
-	append(binds, fresh);
 }
 
 void kf_binds_release(struct kf_binds *binds)
 {
-	for (size_t i = 0; i < binds->count; i++)
-		release(&binds->bind[i]);
+	for (size_t i = 0; i < binds->count; i++) {
+		free((char *)(uintptr_t)binds->bind[i].source);
+		free((char *)(uintptr_t)binds->bind[i].target);
+	}
 	free(binds->bind);
 	*binds = (struct kf_binds) { 0 };
 }

@@ -69,7 +69,7 @@ struct kf_binds {
 	struct kf_bind *bind;	/* owned */
 	size_t count;
 };
-/* A second bind to the same target replaces the first. */
+/* A later bind hides what earlier ones show under its target. */
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional);
 /* What a C toolchain reads: /usr's programs, libraries and headers, and from

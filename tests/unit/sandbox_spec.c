@@ -174,17 +174,44 @@ static void test_every_profile_is_closed(void **state)
 	}
 }
 
-static void test_a_later_bind_replaces_an_earlier_one(void **state)
+static void test_binds_keep_their_order_and_strings(void **state)
 {
+	char source[] = "/a", target[] = "/t";
 	struct kf_binds binds = { 0 };
 
 	(void)state;
-	kf_binds_add(&binds, "/a", NULL, false, false);
-	kf_binds_add(&binds, "/b", "/a", true, true);
-	assert_int_equal(binds.count, 1);
-	assert_string_equal(binds.bind[0].source, "/b");
-	assert_true(binds.bind[0].writable && binds.bind[0].optional);
+	kf_binds_add(&binds, source, NULL, false, false);
+	kf_binds_add(&binds, source, target, true, true);
+	source[1] = target[1] = 'x';
+	assert_int_equal(binds.count, 2);
+	assert_string_equal(binds.bind[0].target, "/a");
+	assert_false(binds.bind[0].writable || binds.bind[0].optional);
+	assert_string_equal(binds.bind[1].source, "/a");
+	assert_string_equal(binds.bind[1].target, "/t");
+	assert_true(binds.bind[1].writable && binds.bind[1].optional);
 	kf_binds_release(&binds);
+	kf_binds_release(&binds);
+}
+
+/* A dozen mounts of files that a mounted folder has cost time and show
+ * nothing. */
+static void test_libraries_are_bound_once(void **state)
+{
+	struct kf_binds binds = { 0 };
+	struct kf_err err = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_int_equal(kf_binds_runtime(&binds, &err), KF_OK);
+	count = binds.count;
+	assert_true(count > 2);
+	assert_int_equal(kf_binds_runtime(&binds, &err), KF_OK);
+	assert_int_equal(binds.count, count);
+	kf_binds_release(&binds);
+	kf_binds_toolchain(&binds);
+	count = binds.count;
+	assert_int_equal(kf_binds_runtime(&binds, &err), KF_OK);
+	assert_int_equal(binds.count, count);
 	kf_binds_release(&binds);
 }
 
@@ -270,7 +297,8 @@ int main(void)
 		cmocka_unit_test(test_malformed_specs_are_refused),
 		cmocka_unit_test(test_weak_paths_follow_the_binds),
 		cmocka_unit_test(test_every_profile_is_closed),
-		cmocka_unit_test(test_a_later_bind_replaces_an_earlier_one),
+		cmocka_unit_test(test_binds_keep_their_order_and_strings),
+		cmocka_unit_test(test_libraries_are_bound_once),
 		cmocka_unit_test(test_a_toolchain_is_read_only_and_small),
 		cmocka_unit_test(test_loaders_are_read_from_programs),
 		cmocka_unit_test(test_filters_are_whole_programs),
