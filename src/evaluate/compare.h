@@ -46,7 +46,7 @@ struct kf_compare_request {
 	const double *exact;	/* y; NULL: judged against expect */
 	const float *react;	/* g; NULL: see typical */
 	const float *noise;	/* e; NULL: see typical */
-	/* Where react or noise is NULL: see kf_compare_typical_make; NULL: 0. */
+	/* Used where react or noise is NULL; NULL: 0. */
 	const struct kf_compare_typical *typical;
 	double limit;		/* T; kf_compare_limit() */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
@@ -67,8 +67,8 @@ struct kf_compare {
 	int64_t numel;
 	int64_t wrong_count;	/* elements with q > 16 T, or unequal */
 	int64_t unwritten_count;	/* wrong ones that hold the poison */
-	int64_t nonfinite_count;	/* other wrong ones, NaN or infinite where
-					   the reference is not, or the reverse */
+	int64_t nonfinite_count;	/* others: NaN or infinite where the
+					   reference is not, or vice versa */
 	int64_t block_count, block_bad_count;
 	double q_max;		/* worst element, in units of T; integers: the
 				   largest difference; KernelBench: in units

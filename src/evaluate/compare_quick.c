@@ -249,7 +249,7 @@ uint32_t kf_compare_band(const struct kf_compare_request *req,
 {
 	struct energy energy[KF_BAND_BLOCKS] = { 0 };
 	struct errors errors[KF_BAND_BLOCKS] = { 0 };
-	struct measure measure[KF_BAND_BLOCKS];
+	struct measure measure[KF_BAND_BLOCKS] = { 0 };
 	uint32_t doubt = 0;
 
 	if (req->dtype == KF_F64)	/* float is too coarse for it */

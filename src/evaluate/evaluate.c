@@ -103,7 +103,12 @@ static enum kf_code compile(struct kf_judgement *j,
 		.cancel = req->cancel,
 	};
 	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
+	uint64_t start_ns = kf_now_ns();
 	enum kf_code code = kf_build_run(&job, &build, artefact, err);
+
+	kf_logf(req->log, KF_LOG_DEBUG, "built in %.1f ms, compiler %.1f ms",
+		(double)(kf_now_ns() - start_ns) / 1e6,
+		(double)build.took_ns / 1e6);
 
 	j->out->compiler_ns = build.took_ns;
 	j->out->tier = artefact->tier;
@@ -115,7 +120,7 @@ static enum kf_code compile(struct kf_judgement *j,
 	return code;
 }
 
-/* --- what the times say ------------------------------------------------------- */
+/* --- what the times say -------------------------------------------------- */
 
 static void compare_to_baseline(struct kf_judgement *j)
 {
@@ -153,9 +158,9 @@ static void conclude(struct kf_judgement *j)
 			      "of what was measured\n", SHORT_NS / 1e3);
 	}
 	if (j->repeated && !j->repeated_equal)
-		kf_buf_puts(&j->notes, "not_deterministic: the same inputs gave "
-			    "other bytes in another process, within the "
-			    "bounds both times\n");
+		kf_buf_puts(&j->notes, "not_deterministic: the same inputs "
+			    "gave other bytes in another process, within "
+			    "the bounds both times\n");
 }
 
 static enum kf_code run(struct kf_judgement *j, struct kf_err *err)

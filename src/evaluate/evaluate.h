@@ -57,7 +57,7 @@ struct kf_evaluate_request {
 struct kf_verdict {
 	enum kf_state state;
 	char reason[48];		/* stable token: "refused", "signal",
-					   "values", "unwritten", "input_changed" ... */
+					   "values", ... (docs/judging.md) */
 	struct kf_buf text;		/* owned; what the next prompt is told:
 					   plain text, bounded */
 	json_t *evidence;		/* owned; counts, worst elements, pattern */

@@ -8,7 +8,7 @@ static void finish(struct kf_verdict *out, enum kf_state state,
 	snprintf(out->reason, sizeof(out->reason), "%s", reason);
 }
 
-/* --- builds ------------------------------------------------------------------ */
+/* --- builds -------------------------------------------------------------- */
 
 void kf_feedback_build(const struct kf_build *build, uint64_t limit_ns,
 		       struct kf_verdict *out)
@@ -39,7 +39,7 @@ void kf_feedback_build(const struct kf_build *build, uint64_t limit_ns,
 	finish(out, KF_COMPILATION_FAILURE, reason[build->end]);
 }
 
-/* --- calls that did not end well --------------------------------------------- */
+/* --- calls that did not end well ----------------------------------------- */
 
 static const struct {
 	enum kf_state state;
@@ -125,13 +125,13 @@ static void say_call(struct kf_judgement *j, struct kf_buf *out)
 		kf_buf_printf(out, ", in call %u of its process, on %s",
 			      f->call_number, data_of(f->kase->kind));
 	kf_buf_puts(out, ".\n");
-	if (c->text[0])
+	if (c->text[0] && c->state != KF_CALL_TIMEOUT)
 		kf_buf_printf(out, "%s\n", c->text);
 	if (c->output[0])
 		kf_buf_printf(out, "It printed, at the end:\n%s\n", c->output);
 }
 
-/* --- outputs that are not right ----------------------------------------------- */
+/* --- outputs that are not right ------------------------------------------ */
 
 static void say_input(struct kf_judgement *j, struct kf_buf *out)
 {
@@ -207,11 +207,15 @@ static void say_worst(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_check *f = &j->failure;
 	const struct kf_tensor_info *info = &j->req->bundle->out[f->tensor];
+	int64_t wrong = f->compare.wrong_count;
+	size_t count = f->compare.worst_count;
 
-	if (f->fault == KF_FAULT_UNWRITTEN || !f->compare.worst_count)
+	if (wrong && wrong < (int64_t)count)	/* the rest is right */
+		count = (size_t)wrong;
+	if (f->fault == KF_FAULT_UNWRITTEN || !count)
 		return;
 	kf_buf_puts(out, "Worst elements (index, expected, got):\n");
-	for (size_t i = 0; i < f->compare.worst_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct kf_worst *w = &f->compare.worst[i];
 		char place[128];
 
@@ -280,7 +284,8 @@ static void say_values(struct kf_judgement *j, struct kf_buf *out)
 {
 	say_counts(j, out);
 	say_history(j, out);
-	say_sets(j, out);
+	if (!j->failure.stale)	/* else it is chance which sets are right */
+		say_sets(j, out);
 	say_worst(j, out);
 }
 
@@ -316,7 +321,7 @@ void kf_feedback_failure(struct kf_judgement *j)
 		finish(j->out, KF_MISMATCH, kf_fault_reason(f->fault));
 }
 
-/* --- right -------------------------------------------------------------------- */
+/* --- right --------------------------------------------------------------- */
 
 void kf_feedback_correct(struct kf_judgement *j)
 {

@@ -1,6 +1,6 @@
 /*
- * judge.h - what evaluate.c, timing.c, feedback.c and evidence.c know about the judgement
- * that is under way. Private to them.
+ * judge.h - what evaluate.c, timing.c, feedback.c and evidence.c know about the
+ * judgement that is under way. Private to them.
  */
 #ifndef KF_EVALUATE_JUDGE_H
 #define KF_EVALUATE_JUDGE_H

@@ -151,14 +151,20 @@ static int64_t along(const struct spread *s, int axis)
 	return (s->max[axis] - s->min[axis]) / step + 1;
 }
 
-/* The share of the box around a set that is in the set. */
-static double box_share(const struct spread *s, int rank)
+/* Elements in the box around a set. */
+static double box_volume(const struct spread *s, int rank)
 {
 	double volume = 1;
 
 	for (int a = 0; a < rank; a++)
 		volume *= (double)along(s, a);
-	return (double)s->count / volume;
+	return volume;
+}
+
+/* The share of the box around a set that is in the set. */
+static double box_share(const struct spread *s, int rank)
+{
+	return (double)s->count / box_volume(s, rank);
 }
 
 /* Names the box by the axes that limit it, most two. False: none does. */
@@ -230,6 +236,7 @@ void kf_pattern_place(const struct kf_compare_request *req,
 	else if (name_flat(&name, &wrong, numel))
 		kf_buf_printf(out, "%s: only %s", what[end], name.data);
 	else if (box_share(&wrong, req->rank) >= 0.5 &&
+		 box_volume(&wrong, req->rank) <= 0.5 * (double)numel &&
 		 name_box(&name, req, &wrong))
 		kf_buf_printf(out, "%s: only within %s", what[end], name.data);
 	kf_buf_release(&name);

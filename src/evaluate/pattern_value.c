@@ -85,7 +85,7 @@ static double quantile(double *value, size_t count, double share)
 	return value[(size_t)(share * (double)(count - 1))];
 }
 
-/* --- one statement each: true if it was made ------------------------------- */
+/* --- one statement each: true if it was made ----------------------------- */
 
 static bool say_nan(struct sample *s, struct kf_buf *out)
 {

@@ -73,6 +73,7 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;
+	uint64_t start_ns = kf_now_ns();
 	enum kf_code code;
 
 	*out = (struct kf_session) { .shared = shared };
@@ -85,6 +86,9 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 	if (code)
 		return code;
 	shared->process_count++;
+	kf_logf(req->log, KF_LOG_DEBUG, "process %u of the candidate ready in "
+		"%.1f ms", shared->process_count,
+		(double)(kf_now_ns() - start_ns) / 1e6);
 	out->used = kf_alloc((req->bundle->set_count +
 			      req->bundle->stock_count + 1) *
 			     sizeof(out->used[0]));
@@ -118,7 +122,7 @@ void kf_session_end(struct kf_session *session)
 	*session = (struct kf_session) { 0 };
 }
 
-/* --- before a call --------------------------------------------------------- */
+/* --- before a call ------------------------------------------------------- */
 
 static void write_tensor(void *to, const void *from, size_t bytes)
 {
@@ -129,7 +133,9 @@ static void write_tensor(void *to, const void *from, size_t bytes)
 static const void **weights_of(const struct kf_session *s,
 			       const struct kf_case *kase)
 {
-	return kase->weight ? kase->weight : s->shared->req->bundle->weight_data;
+	const struct kf_bundle *b = s->shared->req->bundle;
+
+	return kase->weight ? kase->weight : b->weight_data;
 }
 
 /* Weights go in, and kf_prepare runs, only when they change. */
@@ -177,7 +183,7 @@ static void write_inputs(struct kf_session *s, const struct kf_case *kase)
 			     b->in[i].bytes);
 }
 
-/* --- after a call ----------------------------------------------------------- */
+/* --- after a call -------------------------------------------------------- */
 
 static bool same_bytes(const void *now, const void *before, size_t bytes,
 		       int64_t *first)
@@ -303,14 +309,14 @@ static uint64_t fingerprint(const struct kf_session *s)
 
 	for (size_t i = 0; i < b->out_count; i++) {
 		const char *bytes = kf_worker_out(s->worker, i);
-		size_t at = 0;
+		size_t at = 0, size = b->out[i].bytes;
 
-		for (; at + sizeof(word) <= b->out[i].bytes; at += sizeof(word)) {
+		for (; at + sizeof(word) <= size; at += sizeof(word)) {
 			memcpy(&word, bytes + at, sizeof(word));
 			hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 			hash ^= hash >> 29;
 		}
-		for (; at < b->out[i].bytes; at++)
+		for (; at < size; at++)
 			hash = (hash ^ (unsigned char)bytes[at]) *
 				UINT64_C(0x100000001b3);
 	}

@@ -135,7 +135,7 @@ static enum kf_code call(struct kf_judgement *j, struct process *p,
 	return KF_OK;
 }
 
-/* --- a process begins ------------------------------------------------------ */
+/* --- a process begins ---------------------------------------------------- */
 
 static const struct kf_case *next_fresh(struct process *p)
 {
@@ -266,7 +266,7 @@ static enum kf_code warm(struct kf_judgement *j, struct process *p,
 	return code;
 }
 
-/* --- blocks ----------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 static unsigned block_calls(const struct kf_judgement *j,
 			    const struct process *p)

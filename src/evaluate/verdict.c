@@ -33,7 +33,7 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	verdict->evidence = NULL;
 }
 
-/* --- JSON ------------------------------------------------------------------- */
+/* --- JSON ---------------------------------------------------------------- */
 
 static json_t *nanoseconds(uint64_t value)
 {
@@ -73,7 +73,8 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 {
 	json_t *json = json_object();
 
-	json_object_set_new(json, "state", json_string(kf_state_name(v->state)));
+	json_object_set_new(json, "state",
+			    json_string(kf_state_name(v->state)));
 	json_object_set_new(json, "reason", json_string(v->reason));
 	json_object_set_new(json, "text",
 			    kf_json_string(kf_buf_str(&v->text), v->text.len));
@@ -102,7 +103,7 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	return json;
 }
 
-/* --- words ------------------------------------------------------------------- */
+/* --- words --------------------------------------------------------------- */
 
 static void say_time(double ns, struct kf_buf *out)
 {

@@ -93,7 +93,7 @@ static void test_one_element_is_judged_on_its_own_scale(void **state)
 	}
 }
 
-static void test_small_error_everywhere_is_refused_by_blocks(void **state)
+static void test_small_errors_everywhere_are_refused(void **state)
 {
 	static const struct { double q; int64_t bad; } rows[] = {
 		{ 0.95, 0 }, { 1.1, 9 }, { 7, 9 },
@@ -120,7 +120,7 @@ static void test_small_error_everywhere_is_refused_by_blocks(void **state)
 	}
 }
 
-static void test_a_block_of_few_elements_may_be_further_off(void **state)
+static void test_small_blocks_may_be_further_off(void **state)
 {
 	/* n = 1: 16 T, n = 15: 2 T */
 	static const struct { int64_t n; double q; bool good; } rows[] = {
@@ -162,7 +162,7 @@ static void test_noise_of_the_reference_widens_the_scale(void **state)
 	free(f);
 }
 
-static void test_typical_figures_stand_in_for_missing_ones(void **state)
+static void test_typical_figures_stand_in(void **state)
 {
 	struct kf_compare_typical typical;
 	struct fixture *f = fixture_new(7);
@@ -456,7 +456,7 @@ static void test_double_is_judged_in_double(void **state)
 	assert_int_equal(out.wrong_count, 1);
 }
 
-static void test_without_float64_the_reference_itself_is_the_measure(void **state)
+static void test_without_float64_the_reference_decides(void **state)
 {
 	struct fixture *f = fixture_new(13);
 	struct kf_compare out;
@@ -631,10 +631,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_output_is_good),
 		cmocka_unit_test(test_one_element_is_judged_on_its_own_scale),
-		cmocka_unit_test(test_small_error_everywhere_is_refused_by_blocks),
-		cmocka_unit_test(test_a_block_of_few_elements_may_be_further_off),
+		cmocka_unit_test(test_small_errors_everywhere_are_refused),
+		cmocka_unit_test(test_small_blocks_may_be_further_off),
 		cmocka_unit_test(test_noise_of_the_reference_widens_the_scale),
-		cmocka_unit_test(test_typical_figures_stand_in_for_missing_ones),
+		cmocka_unit_test(test_typical_figures_stand_in),
 		cmocka_unit_test(test_blocks_never_span_batch_items),
 		cmocka_unit_test(test_nonfinite_values_must_match),
 		cmocka_unit_test(test_denormals_may_be_flushed),
@@ -645,7 +645,7 @@ int main(void)
 		cmocka_unit_test(test_half_types_are_decoded_exactly),
 		cmocka_unit_test(test_half_outputs_have_their_own_limit),
 		cmocka_unit_test(test_double_is_judged_in_double),
-		cmocka_unit_test(test_without_float64_the_reference_itself_is_the_measure),
+		cmocka_unit_test(test_without_float64_the_reference_decides),
 		cmocka_unit_test(test_kernelbench_rule_is_allclose),
 		cmocka_unit_test(test_every_shape_is_covered),
 		cmocka_unit_test(test_an_empty_output_is_right),

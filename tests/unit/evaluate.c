@@ -23,7 +23,7 @@
 #define STOCK 24
 #define SETS 4
 
-/* --- the scripted parts ----------------------------------------------------- */
+/* --- the scripted parts -------------------------------------------------- */
 
 struct script;
 typedef void forward_fn(struct script *s);
@@ -232,7 +232,7 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 	return KF_OK;
 }
 
-/* --- candidates --------------------------------------------------------------- */
+/* --- candidates ---------------------------------------------------------- */
 
 static void right(struct script *s)
 {
@@ -316,7 +316,7 @@ static void other_bytes_each_process(struct script *s)
 		s->out[3] = nextafterf(s->out[3], 100);
 }
 
-/* --- clocks -------------------------------------------------------------------- */
+/* --- clocks -------------------------------------------------------------- */
 
 static uint64_t steady(struct kf_rng *rng)
 {
@@ -334,7 +334,7 @@ static uint64_t tiny(struct kf_rng *rng)
 	return 900;
 }
 
-/* --- the problem ---------------------------------------------------------------- */
+/* --- the problem --------------------------------------------------------- */
 
 struct data {
 	float in[N], weight[N], expect[N], react[N], noise[N];
@@ -455,7 +455,7 @@ static void judge(struct world *w, struct kf_verdict *v)
 	assert_true(v->text.len <= 4096);
 }
 
-/* --- endings -------------------------------------------------------------------- */
+/* --- endings ------------------------------------------------------------- */
 
 static void test_each_ending_has_its_verdict(void **state)
 {
@@ -532,7 +532,10 @@ static void test_each_ending_has_its_verdict(void **state)
 
 static void test_our_trouble_is_not_the_candidates(void **state)
 {
-	static const struct { struct script script; enum kf_code code; } rows[] = {
+	static const struct {
+		struct script script;
+		enum kf_code code;
+	} rows[] = {
 		{ { .build_code = KF_E_UNAVAIL }, KF_E_UNAVAIL },
 		{ { .start_code = KF_E_UNAVAIL }, KF_E_UNAVAIL },
 		{ { .forward_code = KF_E_IO }, KF_E_IO },
@@ -560,7 +563,7 @@ static void test_our_trouble_is_not_the_candidates(void **state)
 	}
 }
 
-static void test_a_request_that_cannot_be_judged_is_refused(void **state)
+static void test_a_request_without_data_is_refused(void **state)
 {
 	struct world *w = world_new();
 	struct kf_err err = { 0 };
@@ -593,7 +596,7 @@ static void test_the_user_can_stop(void **state)
 	world_free(w);
 }
 
-/* --- calls ------------------------------------------------------------------------ */
+/* --- calls --------------------------------------------------------------- */
 
 static void test_no_case_is_used_twice_in_a_process(void **state)
 {
@@ -617,7 +620,7 @@ static void test_no_case_is_used_twice_in_a_process(void **state)
 	}
 }
 
-static void test_a_fresh_process_begins_when_the_stock_ends(void **state)
+static void test_a_fresh_process_when_the_stock_ends(void **state)
 {
 	struct world *w = world_new();
 	struct kf_verdict v;
@@ -686,14 +689,15 @@ static void test_all_sets_are_run_after_a_failure(void **state)
 	for (size_t i = 0; i < KF_COUNT(kind); i++)
 		assert_string_equal(kf_json_str(sets, kind[i], ""), "good");
 	assert_string_equal(kf_json_str(sets, "weights", ""), "values");
-	assert_non_null(strstr(kf_buf_str(&v.text), "Wrong on: random weights"));
+	assert_non_null(strstr(kf_buf_str(&v.text),
+			       "Wrong on: random weights"));
 	/* KernelBench never changes weights: it would have been fooled. */
 	assert_true(v.kernelbench_good);
 	kf_verdict_release(&v);
 	world_free(w);
 }
 
-/* --- rules --------------------------------------------------------------------------- */
+/* --- rules --------------------------------------------------------------- */
 
 static void test_both_rules_are_on_record_and_one_decides(void **state)
 {
@@ -731,7 +735,7 @@ static void test_both_rules_are_on_record_and_one_decides(void **state)
 	}
 }
 
-/* --- times --------------------------------------------------------------------------- */
+/* --- times --------------------------------------------------------------- */
 
 static void test_speedup_comes_from_blocks_in_turn(void **state)
 {
@@ -754,7 +758,7 @@ static void test_speedup_comes_from_blocks_in_turn(void **state)
 	world_free(w);
 }
 
-static void test_noise_means_more_blocks_and_then_no_conclusion(void **state)
+static void test_noise_means_more_blocks(void **state)
 {
 	struct world *w = world_new();
 	struct kf_verdict v;
@@ -803,7 +807,7 @@ static void test_tiny_times_are_not_conclusive(void **state)
 	world_free(w);
 }
 
-static void test_the_candidates_own_clock_counts_for_nothing(void **state)
+static void test_the_runners_clock_counts_for_nothing(void **state)
 {
 	static const uint64_t own[] = { 0, 1, UINT64_MAX };
 	double time_ns[3];
@@ -890,7 +894,7 @@ static void test_determinism_is_noted_not_demanded(void **state)
 	world_free(w);
 }
 
-/* --- the record ---------------------------------------------------------------------- */
+/* --- the record ---------------------------------------------------------- */
 
 static void test_json_has_no_nan(void **state)
 {
@@ -935,19 +939,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_ending_has_its_verdict),
 		cmocka_unit_test(test_our_trouble_is_not_the_candidates),
-		cmocka_unit_test(test_a_request_that_cannot_be_judged_is_refused),
+		cmocka_unit_test(test_a_request_without_data_is_refused),
 		cmocka_unit_test(test_the_user_can_stop),
 		cmocka_unit_test(test_no_case_is_used_twice_in_a_process),
-		cmocka_unit_test(test_a_fresh_process_begins_when_the_stock_ends),
+		cmocka_unit_test(test_a_fresh_process_when_the_stock_ends),
 		cmocka_unit_test(test_weights_are_prepared_when_they_change),
 		cmocka_unit_test(test_order_is_secret_but_repeatable),
 		cmocka_unit_test(test_all_sets_are_run_after_a_failure),
 		cmocka_unit_test(test_both_rules_are_on_record_and_one_decides),
 		cmocka_unit_test(test_speedup_comes_from_blocks_in_turn),
-		cmocka_unit_test(test_noise_means_more_blocks_and_then_no_conclusion),
+		cmocka_unit_test(test_noise_means_more_blocks),
 		cmocka_unit_test(test_a_stored_baseline_gives_a_ratio_only),
 		cmocka_unit_test(test_tiny_times_are_not_conclusive),
-		cmocka_unit_test(test_the_candidates_own_clock_counts_for_nothing),
+		cmocka_unit_test(test_the_runners_clock_counts_for_nothing),
 		cmocka_unit_test(test_deadlines_come_from_the_reference),
 		cmocka_unit_test(test_the_account_adds_up),
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),

@@ -52,7 +52,7 @@ static void compare(struct plane *p, struct kf_compare *out)
 	kf_compare_run(&req, out);
 }
 
-/* --- ways to be wrong; i is flat, r and c are the last two axes ------------ */
+/* --- ways to be wrong; i is flat, r and c are the last two axes ---------- */
 
 typedef void spoil(struct plane *p, int64_t i, int64_t r, int64_t c);
 
@@ -251,7 +251,7 @@ static void test_patterns_are_named(void **state)
 	}
 }
 
-static void test_no_pattern_is_claimed_where_there_is_none(void **state)
+static void test_no_pattern_where_there_is_none(void **state)
 {
 	static const int64_t shape[2] = { 100, 100 };
 	struct plane *p = plane_new(2, shape);
@@ -290,7 +290,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns_are_named),
-		cmocka_unit_test(test_no_pattern_is_claimed_where_there_is_none),
+		cmocka_unit_test(test_no_pattern_where_there_is_none),
 		cmocka_unit_test(test_batch_item_and_channel_have_names),
 	};
 

@@ -68,7 +68,11 @@ static void test_ratio_of_known_blocks(void **state)
 
 static void test_stopping_rule(void **state)
 {
-	static const struct { size_t blocks; double width; bool done; } rows[] = {
+	static const struct {
+		size_t blocks;
+		double width;
+		bool done;
+	} rows[] = {
 		{ 1, (double)NAN, false }, { 4, 0.001, false },
 		{ 5, 0.019, true }, { 5, 0.021, false }, { 19, 0.5, false },
 		{ 20, 0.5, true },
@@ -84,7 +88,7 @@ static void test_stopping_rule(void **state)
 	}
 }
 
-/* --- simulated clocks ------------------------------------------------------ */
+/* --- simulated clocks ---------------------------------------------------- */
 
 static double normal(struct kf_rng *rng)
 {

@@ -1,0 +1,15 @@
+/* mismatch values
+ * The sum stops one term early. */
+int kf_forward(struct kf_call *c)
+{
+	for (int64_t i = 0; i < ROWS(c); i++)
+		for (int64_t j = 0; j < COLS(c); j++) {
+			float sum = B(c)[j];
+
+			for (int64_t k = 0; k + 1 < DEPTH(c); k++)
+				sum += X(c)[i * DEPTH(c) + k] *
+					W(c)[j * DEPTH(c) + k];
+			Y(c)[i * COLS(c) + j] = sum > 0 ? sum : 0;
+		}
+	return 0;
+}
