@@ -79,7 +79,8 @@ static bool is_edit(const struct kf_block *block)
 				    strlen(edit_marks[i])) == 0)
 				return true;
 		line = strchr(line, '\n');
-		line += line != NULL;
+		if (line)
+			line++;
 	}
 	return false;
 }
