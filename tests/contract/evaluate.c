@@ -25,7 +25,7 @@
 #define STOCK	24
 #define FOLDER	"tests/data/evaluate"
 
-/* --- the problem ----------------------------------------------------------- */
+/* --- the problem ----------------------------------------------------------*/
 
 struct data {
 	float x[ROWS * DEPTH], w[COLS * DEPTH], b[COLS];
@@ -181,7 +181,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* --- judging --------------------------------------------------------------- */
+/* --- judging --------------------------------------------------------------*/
 
 /* linear.h and the program, as program.c in a folder of its own. */
 static char *write_program(struct fixture *f, const char *name,
