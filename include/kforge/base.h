@@ -20,6 +20,7 @@
 #define KF_MUST_CHECK	__attribute__((warn_unused_result))
 #define KF_PRINTF(f, a)	__attribute__((format(printf, f, a)))
 #define KF_UNUSED	__attribute__((unused))
+#define KF_NEVER_NULL	__attribute__((returns_nonnull))
 #define KF_COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define KF_NS_PER_S	UINT64_C(1000000000)
@@ -66,7 +67,8 @@ bool kf_buf_add(struct kf_buf *buf, const void *bytes, size_t len);
 bool kf_buf_puts(struct kf_buf *buf, const char *text);
 bool kf_buf_printf(struct kf_buf *buf, const char *fmt, ...) KF_PRINTF(2, 3);
 bool kf_buf_vprintf(struct kf_buf *buf, const char *fmt, va_list ap);
-const char *kf_buf_str(const struct kf_buf *buf);	/* "" when empty */
+/* "" when empty. */
+const char *kf_buf_str(const struct kf_buf *buf) KF_NEVER_NULL;
 void kf_buf_clear(struct kf_buf *buf);	/* len = 0, keeps memory and max */
 void kf_buf_release(struct kf_buf *buf);	/* keeps max */
 

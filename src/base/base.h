@@ -10,11 +10,12 @@
 #include "base/banned.h"
 
 /* --- memory: abort instead of returning NULL ----------------------------- */
-void *kf_alloc(size_t size_bytes);		/* zeroed; never NULL */
-void *kf_realloc(void *old, size_t size_bytes);
+void *kf_alloc(size_t size_bytes) KF_NEVER_NULL;	/* zeroed */
+void *kf_realloc(void *old, size_t size_bytes) KF_NEVER_NULL;
 char *kf_strdup(const char *text);		/* NULL gives NULL */
-char *kf_strndup(const char *text, size_t len);
-char *kf_format(const char *fmt, ...) KF_PRINTF(1, 2);	/* caller frees */
+char *kf_strndup(const char *text, size_t len) KF_NEVER_NULL;
+/* Caller frees. */
+char *kf_format(const char *fmt, ...) KF_PRINTF(1, 2) KF_NEVER_NULL;
 
 /* --- element types -------------------------------------------------------- */
 size_t kf_dtype_bytes(enum kf_dtype dtype);	/* 0 for KF_DTYPE_NONE */
@@ -47,7 +48,8 @@ enum kf_code kf_hash_file(const char *path, char out[KF_HASH_HEX],
 			  struct kf_err *err);
 
 /* --- paths and files ------------------------------------------------------ */
-char *kf_path_join(const char *dir, const char *name);	/* caller frees */
+/* Caller frees. */
+char *kf_path_join(const char *dir, const char *name) KF_NEVER_NULL;
 bool kf_path_exists(const char *path);
 bool kf_path_is_dir(const char *path);
 enum kf_code kf_mkdir_p(const char *path, struct kf_err *err);
