@@ -96,7 +96,7 @@ KF_MUST_CHECK enum kf_code kf_model_ask(struct kf_model *model,
 		struct kf_err *err);
 void kf_model_free(struct kf_model *model);
 
-/* An estimate for budgets and --dry-run: about 3.5 bytes a token, rounded up. */
+/* An estimate for budgets and --dry-run: 3.5 bytes a token, rounded up. */
 uint64_t kf_tokens_estimate(size_t bytes);
 
 #endif

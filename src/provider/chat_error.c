@@ -195,17 +195,17 @@ static bool is_final(const struct kf_chat_error *error)
 enum kf_chat_cure kf_chat_cure(const struct kf_chat_error *error, long status,
 			       struct kf_chat_quirks *quirks)
 {
-	bool mentions_other = strstr(error->message, "max_completion_tokens");
+	bool names_it = strcmp(error->param, "max_tokens") == 0 ||
+		strstr(error->message, "max_completion_tokens");
 
-	/* llama.cpp has 500 in the body of a context error: look at it first. */
+	/* First, for llama.cpp has 500 in the body of a context error. */
 	if (is_context(error))
 		return KF_CHAT_CONTEXT;
 	if (status == 200)
 		status = error->status ? error->status : 500;
 	if (status == 400 || status == 422) {
-		if ((mentions_other || strcmp(error->param, "max_tokens") == 0) &&
-		    learn(&quirks->completion_tokens,
-			  refuses(error, "max_tokens")))
+		if (names_it && learn(&quirks->completion_tokens,
+				      refuses(error, "max_tokens")))
 			return KF_CHAT_ADAPT;
 		if (learn(&quirks->no_temperature,
 			  refuses(error, "temperature")) ||

@@ -81,7 +81,7 @@ static enum kf_code judge_end(const struct kf_proc_end *end,
 	last_words(errout, words);
 	if (end->signal)
 		return kf_fail(err, KF_E_UNAVAIL,
-			       "the model's command was killed by signal %d%s%s",
+			       "signal %d killed the model's command%s%s",
 			       end->signal, words[0] ? ": " : "", words);
 	if (end->exit_code)
 		return kf_fail(err, KF_E_UNAVAIL,

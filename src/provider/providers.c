@@ -1,3 +1,4 @@
+#include "base/base.h"
 #include "provider/providers.h"
 
 const struct kf_provider *const kf_providers[] = {

@@ -57,7 +57,8 @@ static enum kf_code begin_file(const char *path, struct kf_err *err)
 }
 
 /* Leaves the file so that a line can be appended. */
-static enum kf_code mend_tail(const struct kf_record *record, struct kf_err *err)
+static enum kf_code mend_tail(const struct kf_record *record,
+			      struct kf_err *err)
 {
 	struct kf_replay replay;
 	char last = '\n';

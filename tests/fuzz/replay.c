@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	size_t i;
 	const json_t *entry;
 
-	kf_buf_puts(&text, len && bytes[0] & 1 ? "{\"kforge_replay\":1}\n" : "");
+	if (len && bytes[0] & 1)
+		kf_buf_puts(&text, "{\"kforge_replay\":1}\n");
 	kf_buf_add(&text, bytes, len);
 	if (kf_replay_parse(kf_buf_str(&text), text.len, "x", &replay, &err))
 		goto out;

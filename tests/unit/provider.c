@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-static void test_estimates_are_three_and_a_half_bytes_a_token(void **state)
+static void test_a_token_is_three_and_a_half_bytes(void **state)
 {
 	static const struct { size_t bytes; uint64_t tokens; } rows[] = {
 		{ 0, 0 }, { 1, 1 }, { 3, 1 }, { 4, 2 }, { 7, 2 }, { 8, 3 },
@@ -56,7 +56,7 @@ static void test_a_file_that_is_not_there_is_named(void **state)
 	assert_string_equal(err.text, "no file no/such.jsonl to replay from");
 }
 
-static void test_what_cannot_be_asked_is_refused_before_it_costs(void **state)
+static void test_what_cannot_be_asked_is_refused(void **state)
 {
 	const struct kf_message good = { KF_ROLE_USER, "hello" };
 	const struct kf_message no_text = { KF_ROLE_USER, NULL };
@@ -116,7 +116,7 @@ static void test_a_cut_recording_is_noted_and_blamed(void **state)
 }
 
 /* A limit on the size of files stands in for a full disk. */
-static void test_a_reply_that_cannot_be_recorded_is_not_lost(void **state)
+static void test_an_unrecorded_reply_is_not_lost(void **state)
 {
 	char *path = kf_strdup("/tmp/kforge-full-XXXXXX");
 	const struct kf_message message = { KF_ROLE_USER, "hello" };
@@ -159,12 +159,12 @@ static void test_a_reply_that_cannot_be_recorded_is_not_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_estimates_are_three_and_a_half_bytes_a_token),
+		cmocka_unit_test(test_a_token_is_three_and_a_half_bytes),
 		cmocka_unit_test(test_an_unknown_provider_lists_the_known),
 		cmocka_unit_test(test_a_file_that_is_not_there_is_named),
-		cmocka_unit_test(test_what_cannot_be_asked_is_refused_before_it_costs),
+		cmocka_unit_test(test_what_cannot_be_asked_is_refused),
 		cmocka_unit_test(test_a_cut_recording_is_noted_and_blamed),
-		cmocka_unit_test(test_a_reply_that_cannot_be_recorded_is_not_lost),
+		cmocka_unit_test(test_an_unrecorded_reply_is_not_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

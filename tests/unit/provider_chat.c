@@ -147,6 +147,7 @@ static void test_every_error_has_its_cure(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		const struct kf_chat_quirks learnt = rows[i].learnt;
 		struct kf_chat_quirks quirks = { 0 };
 		struct kf_chat_error error;
 		enum kf_chat_cure cure;
@@ -156,9 +157,9 @@ static void test_every_error_has_its_cure(void **state)
 		assert_true(error.seen && error.message[0]);
 		cure = kf_chat_cure(&error, rows[i].status, &quirks);
 		if (cure != rows[i].cure ||
-		    quirks.completion_tokens != rows[i].learnt.completion_tokens ||
-		    quirks.no_temperature != rows[i].learnt.no_temperature ||
-		    quirks.no_usage != rows[i].learnt.no_usage)
+		    quirks.completion_tokens != learnt.completion_tokens ||
+		    quirks.no_temperature != learnt.no_temperature ||
+		    quirks.no_usage != learnt.no_usage)
 			fail_msg("row %zu: cure %d", i, (int)cure);
 		/* What was learnt once does not help a second time. */
 		if (cure == KF_CHAT_ADAPT)

@@ -95,7 +95,7 @@ static void test_entries_are_found_by_problem_and_attempt(void **state)
 	kf_replay_release(&replay);
 }
 
-static void test_what_was_asked_twice_counts_the_second_time(void **state)
+static void test_of_two_entries_the_later_counts(void **state)
 {
 	struct kf_reply reply = empty_reply();
 	struct kf_replay replay;
@@ -258,7 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_are_read_or_refused_with_the_line),
 		cmocka_unit_test(test_entries_are_found_by_problem_and_attempt),
-		cmocka_unit_test(test_what_was_asked_twice_counts_the_second_time),
+		cmocka_unit_test(test_of_two_entries_the_later_counts),
 		cmocka_unit_test(test_an_entry_gives_back_the_reply),
 		cmocka_unit_test(test_recording_goes_on_after_a_kill),
 		cmocka_unit_test(test_a_last_line_without_its_end_is_kept),

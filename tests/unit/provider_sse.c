@@ -101,7 +101,7 @@ static struct kf_buf random_stream(struct kf_rng *rng)
 	return stream;
 }
 
-static void test_the_same_bytes_are_the_same_events_however_cut(void **state)
+static void test_events_are_the_same_however_cut(void **state)
 {
 	struct kf_rng rng = { 20261127 };
 
@@ -155,7 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams_become_events),
-		cmocka_unit_test(test_the_same_bytes_are_the_same_events_however_cut),
+		cmocka_unit_test(test_events_are_the_same_however_cut),
 		cmocka_unit_test(test_an_event_has_a_ceiling),
 	};
 

@@ -28,7 +28,7 @@ static void test_messages_are_joined_by_one_empty_line(void **state)
 	free(text);
 }
 
-static void test_json_of_strangers_is_read_with_its_faults(void **state)
+static void test_faulty_json_of_strangers_is_read(void **state)
 {
 	static const struct { const char *text, *value; } rows[] = {
 		{ "\"a\"", "a" },
@@ -111,7 +111,7 @@ static void test_a_key_does_not_survive_a_cut(void **state)
 	assert_string_equal(out, "key [key]");
 }
 
-static void test_notes_gather_and_are_cut_between_characters(void **state)
+static void test_notes_gather_up_to_their_ceiling(void **state)
 {
 	struct kf_reply reply = { 0 };
 
@@ -130,11 +130,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages_are_joined_by_one_empty_line),
-		cmocka_unit_test(test_json_of_strangers_is_read_with_its_faults),
+		cmocka_unit_test(test_faulty_json_of_strangers_is_read),
 		cmocka_unit_test(test_repeated_keys_of_strangers_are_allowed),
 		cmocka_unit_test(test_no_piece_of_a_key_is_quoted),
 		cmocka_unit_test(test_a_key_does_not_survive_a_cut),
-		cmocka_unit_test(test_notes_gather_and_are_cut_between_characters),
+		cmocka_unit_test(test_notes_gather_up_to_their_ceiling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
