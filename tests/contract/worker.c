@@ -223,6 +223,7 @@ static void test_openmp_has_the_threads_it_was_given(void **state)
 	struct kf_call_end end;
 
 	forward(worker, TIMEOUT_NS, &end);
+	assert_string_equal(end.text, "");
 	assert_int_equal(end.state, KF_CALL_GOOD);
 	assert_int_equal(count_wrong(worker), 0);
 	kf_worker_free(worker);

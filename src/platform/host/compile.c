@@ -43,6 +43,22 @@ static enum kf_build_end judge(const struct kf_proc_end *end, const char *log,
 					      : KF_BUILD_REFUSED;
 }
 
+/* A compiler that was stopped may not have said anything. */
+static void add_words(const struct kf_proc_end *end, struct kf_build *out)
+{
+	if (out->end == KF_BUILD_TOO_SLOW)
+		kf_buf_printf(&out->log, "the compiler was stopped after "
+			      "%.1f s\n", (double)end->took_ns * 1e-9);
+	else if (out->end == KF_BUILD_TOO_LARGE)
+		kf_buf_printf(&out->log, "the compiler was stopped by signal "
+			      "%d: it wanted more memory than it may have\n",
+			      end->signal);
+	else if (out->end == KF_BUILD_REFUSED)
+		kf_buf_printf(&out->log, "the compiler exited with status %d, "
+			      "without a word and without an output\n",
+			      end->exit_code);
+}
+
 enum kf_code kf_host_build(const struct kf_build_request *req,
 			   struct kf_build *out, struct kf_err *err)
 {
@@ -63,10 +79,8 @@ enum kf_code kf_host_build(const struct kf_build_request *req,
 	kf_utf8_clean(kf_buf_str(&words), words.len, &out->log);
 	out->took_ns = end.took_ns;
 	out->end = judge(&end, kf_buf_str(&out->log), req->output_path);
-	if (out->end == KF_BUILD_REFUSED && !out->log.len)
-		kf_buf_printf(&out->log, "%s exited with status %d without "
-			      "a word and without an output\n",
-			      req->command[0], end.exit_code);
+	if (!out->log.len)
+		add_words(&end, out);
 	if (out->end != KF_BUILD_DONE && unlink(req->output_path) &&
 	    errno != ENOENT)
 		code = kf_fail_errno(err, "cannot remove %s",
