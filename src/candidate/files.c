@@ -231,6 +231,10 @@ enum kf_code kf_candidate_read(const char *const *path, size_t count,
 	*out = (struct kf_candidate) { 0 };
 	if (!count)
 		return kf_fail(err, KF_E_INPUT, "no file was given");
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(path[i], "-") != 0 && !kf_path_exists(path[i]))
+			return kf_fail(err, KF_E_INPUT, "there is no file %s",
+				       path[i]);
 	if (count == 1 && strcmp(path[0], "-") == 0)
 		code = read_reply(NULL, platform, out, err);
 	else if (count == 1 && is_reply_name(path[0]) &&
