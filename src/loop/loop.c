@@ -451,12 +451,10 @@ static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
 		lane->budget_spent = true;
 		goto out;
 	}
-	if (!attempt->stage) {
-		text = prompt_to_json(&prompt);
-		code = kf_store_asked(lane->loop->store, lane->problem_id,
-				      attempt->number, attempt->kind, text,
-				      strlen(text), &attempt->id, err);
-	}
+	text = prompt_to_json(&prompt);
+	code = kf_store_asked(lane->loop->store, lane->problem_id,
+			      attempt->number, attempt->kind, text,
+			      strlen(text), &attempt->id, err);
 	if (code)
 		goto out;
 	attempt->stage = KF_STAGE_ASKED;
