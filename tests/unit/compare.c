@@ -612,6 +612,52 @@ static void test_lower_precision_inside_is_refused(void **state)
 	}
 }
 
+/* float64 outputs are judged element by element; as float32 the same values
+ * take the quick path. Both must say the same. */
+static void test_quick_and_slow_path_agree(void **state)
+{
+	static const int64_t shapes[][2] = {
+		{ 96, 96 }, { 33, 65 }, { 7, 1000 }, { 1, 31 }, { 300, 3 },
+	};
+	static const double sizes[] = { 0, 0.5, 0.98, 1.05, 3, 20 };
+	struct kf_rng rng = { 77 };
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(shapes) * KF_COUNT(sizes) * 4; i++) {
+		struct fixture *f = fixture_new(i);
+		double wide[SIDE * SIDE];
+		struct kf_compare quick, slow;
+		struct kf_compare_request r;
+
+		memcpy(f->req.shape, shapes[i % KF_COUNT(shapes)],
+		       sizeof(shapes[0]));
+		for (size_t k = 0; k < KF_COUNT(wide); k++) {
+			if (i & 1)	/* scales that differ within a block */
+				f->exact[k] *= exp(8 * kf_rng_double(&rng) - 4);
+			f->react[k] = i & 2 ? (float)kf_rng_double(&rng) : 0;
+			f->noise[k] = (float)(kf_rng_double(&rng) * 1e-5);
+			f->got[k] = (float)(f->exact[k] +
+				error_of_size(sizes[i % KF_COUNT(sizes)] *
+					      f->req.limit *
+					      fabs(f->exact[k]), &rng));
+			wide[k] = (double)f->got[k];
+		}
+		kf_compare_run(&f->req, &quick);
+		r = f->req;
+		r.dtype = KF_F64;
+		r.got = wide;
+		r.expect = f->exact;
+		kf_compare_run(&r, &slow);
+		assert_int_equal(quick.end, slow.end);
+		assert_int_equal(quick.block_bad_count, slow.block_bad_count);
+		assert_true(fabs(quick.q_max - slow.q_max) <=
+			    1e-3 * slow.q_max);
+		assert_true(fabs(quick.rms_max - slow.rms_max) <=
+			    1e-3 * slow.rms_max);
+		free(f);
+	}
+}
+
 static void test_places_are_named(void **state)
 {
 	static const int64_t shape[3] = { 4, 5, 6 };
@@ -651,6 +697,7 @@ int main(void)
 		cmocka_unit_test(test_an_empty_output_is_right),
 		cmocka_unit_test(test_worst_elements_come_first),
 		cmocka_unit_test(test_lower_precision_inside_is_refused),
+		cmocka_unit_test(test_quick_and_slow_path_agree),
 		cmocka_unit_test(test_places_are_named),
 	};
 
