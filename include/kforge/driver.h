@@ -70,6 +70,13 @@ struct kf_build {
 };
 void kf_build_release(struct kf_build *build);
 
+/* A runtime library that sets itself up, on first use, in ways that a loaded
+ * program may not: LLVM's OpenMP makes a file in /dev/shm. */
+struct kf_runtime {
+	const char *library;	/* how its file's name begins: "libomp.so" */
+	const char *start;	/* int function(void) whose call sets it up */
+};
+
 struct kf_driver {
 	unsigned abi;			/* KF_DRIVER_ABI */
 	const char *name;		/* "[a-z0-9]+"; kept in stores for ever */
@@ -106,6 +113,9 @@ struct kf_driver {
 	/* Optional, async-signal-safe: what of the driver's own lies at this
 	 * address, in words that follow "wrote to"; NULL if nothing. */
 	const char *(*owns)(const struct kf_device *dev, const void *address);
+	/* Optional: runtimes to be set up before a program that names one is
+	 * loaded, ended by an empty entry. */
+	const struct kf_runtime *runtime;
 };
 
 /* Every driver of this build; the last entry is NULL. */

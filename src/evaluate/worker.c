@@ -29,6 +29,7 @@ struct kf_worker {
 	struct kf_arena arena;
 	struct kf_sandbox *box;
 	int hello_fd;			/* -1 once it has been heard */
+	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
 	unsigned sequence;		/* of the last command */
 	clockid_t clock;		/* the worker's processor time */
@@ -189,7 +190,10 @@ static enum kf_code start_box(struct kf_worker *w,
 {
 	static const char *const argv[] = { RUNNER, "host", ARTEFACT, NULL };
 	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
-	const char *const env[] = { threads, "OMP_DYNAMIC=FALSE", "LC_ALL=C",
+	/* KMP_AFFINITY: LLVM's library gives up where it may not
+	 * bind threads to processors. */
+	const char *const env[] = { threads, "OMP_DYNAMIC=FALSE",
+				    "KMP_AFFINITY=disabled", "LC_ALL=C",
 				    NULL };
 	const struct kf_arena *a = &w->arena;
 	struct kf_fd_pass pass[] = {
@@ -225,6 +229,8 @@ static enum kf_code start_box(struct kf_worker *w,
 		goto out;
 	kf_binds_add(&binds, runner, RUNNER, false, false);
 	kf_binds_add(&binds, spec->artefact_path, ARTEFACT, false, false);
+	if (w->shm_path)
+		kf_binds_add(&binds, w->shm_path, "/dev/shm", true, false);
 	box.bind = binds.bind;
 	box.bind_count = binds.count;
 	code = kf_sandbox_start(&box, &w->box, err);
@@ -361,6 +367,19 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 	return code;
 }
 
+/* A folder for what the driver's runtimes leave in /dev/shm. */
+static enum kf_code make_shm(struct kf_worker *w, struct kf_err *err)
+{
+	char path[] = "/tmp/kforge-shm.XXXXXX";
+
+	if (!w->driver->runtime)
+		return KF_OK;
+	if (!mkdtemp(path))
+		return kf_fail_errno(err, "cannot make a folder in /tmp");
+	w->shm_path = kf_strdup(path);
+	return KF_OK;
+}
+
 enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 			     struct kf_worker **out, struct kf_call_end *end,
 			     struct kf_err *err)
@@ -374,6 +393,10 @@ enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 	w->driver = spec->platform->driver;
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
+	kf_arena_empty(&w->arena);
+	code = make_shm(w, err);
+	if (code)
+		goto out;
 	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
 			     spec->device_id, spec->limits.memory_bytes,
 			     processors() > 1 ? SPINS : 0, err);
@@ -544,6 +567,9 @@ void kf_worker_free(struct kf_worker *worker)
 	kf_sandbox_free(worker->box);
 	if (worker->hello_fd >= 0)
 		close(worker->hello_fd);
+	if (worker->shm_path)
+		(void)kf_remove_tree(worker->shm_path, NULL);
+	free(worker->shm_path);
 	kf_arena_release(&worker->arena);
 	free(worker);
 }

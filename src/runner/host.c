@@ -327,6 +327,8 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 	h->reply->magic = KF_HOST_MAGIC;
 	code = kf_runner_catch_faults(&h->fault, err);
 	if (!code)
+		code = kf_runner_start_runtimes(h->driver, h->artefact, err);
+	if (!code)
 		code = say_hello(err);
 	if (!code)
 		code = lock_door(err);

@@ -64,7 +64,13 @@ struct kf_build_answer {
 	char text[512];			/* the error's sentence */
 };
 
-/* --- host --------------------------------------------------------------- */
+/* --- host --------------------------------------------------------------------
+ *
+ *	kforge-runner host ARTEFACT
+ *
+ * Until it installs the filter the runner may write to /dev/shm, a folder of
+ * its own, if the driver has runtimes to set up.
+ */
 
 #define KF_HOST_MAGIC	UINT32_C(0x6b66686f)
 

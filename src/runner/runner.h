@@ -24,6 +24,13 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		    struct kf_err *err);
 
+/* --- runtime.c: libraries that must be set up before the filter --------- */
+/* Sets up those of the driver's runtimes that the artefact names. Only looks
+ * at the artefact's bytes. */
+enum kf_code kf_runner_start_runtimes(const struct kf_driver *driver,
+				      const char *artefact_path,
+				      struct kf_err *err);
+
 /* --- fault.c: what happens when the program crashes --------------------- */
 struct kf_fault_context {
 	struct kf_host_reply *reply;

@@ -2,6 +2,11 @@
 
 #include "platform/drivers.h"
 
+static const struct kf_runtime runtimes[] = {
+	{ "libomp.so", "omp_get_max_threads" },
+	{ NULL, NULL },
+};
+
 const struct kf_driver kf_driver_host = {
 	.abi = KF_DRIVER_ABI,
 	.name = "host",
@@ -15,4 +20,5 @@ const struct kf_driver kf_driver_host = {
 	.close = kf_host_close,
 	.tidy = kf_host_tidy,
 	.owns = kf_host_owns,
+	.runtime = runtimes,
 };
