@@ -261,6 +261,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                                     Retry_After="soon",
                                     Retry_After_ms="700"))
 
+    def model_asks_5_s(self):
+        self.json(error("slow down"), 429, Retry_After="5")
+
     def model_stream_error_once(self):
         self.once(lambda: self.stream(
             HELLO, data(error("overloaded", code=503)), STOP, DONE))
@@ -373,7 +376,8 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
+    sys.stdout.write(f"{server.server_address[1]}\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 

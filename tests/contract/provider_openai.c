@@ -259,6 +259,53 @@ static void test_the_server_says_when_to_come_back(void **state)
 	kf_reply_release(&reply);
 }
 
+static void test_cancel_ends_the_wait_for_the_next_try(void **state)
+{
+	struct kf_message message = user_says("hello?");
+	struct kf_ask ask = ask_of(&message);
+	volatile int cancel = 0;
+	struct kf_reply reply;
+	struct kf_err err = { 0 };
+	pthread_t thread;
+
+	ask.cancel = &cancel;
+	assert_int_equal(pthread_create(&thread, NULL, set_soon,
+					(void *)(uintptr_t)&cancel), 0);
+	assert_int_equal(ask_once(*state, "openai:asks-5-s", &ask, &reply,
+				  &err), KF_E_CANCELED);
+	assert_true(reply.took_ns < A_SECOND_NS);
+	pthread_join(thread, NULL);
+	kf_reply_release(&reply);
+}
+
+struct growth { unsigned calls; size_t text, reasoning; };
+
+static void watch(void *arg, size_t text, size_t reasoning)
+{
+	struct growth *growth = arg;
+
+	assert_true(text >= growth->text && reasoning >= growth->reasoning);
+	*growth = (struct growth) { growth->calls + 1, text, reasoning };
+}
+
+static void test_progress_grows_to_the_whole_reply(void **state)
+{
+	struct kf_message message = user_says("hello?");
+	struct kf_ask ask = ask_of(&message);
+	struct growth growth = { 0 };
+	struct kf_reply reply;
+	struct kf_err err = { 0 };
+
+	ask.progress = watch;
+	ask.progress_arg = &growth;
+	assert_int_equal(ask_once(*state, "openai:reasoning-content", &ask,
+				  &reply, &err), KF_OK);
+	assert_true(growth.calls > 0);
+	assert_int_equal(growth.text, reply.text.len);
+	assert_int_equal(growth.reasoning, reply.reasoning.len);
+	kf_reply_release(&reply);
+}
+
 static void test_silence_is_a_stall_and_comments_are_not(void **state)
 {
 	struct kf_message message = user_says("hello?");
@@ -371,6 +418,8 @@ int main(void)
 		cmocka_unit_test(test_failures_name_the_thing),
 		cmocka_unit_test(test_tries_end_and_are_talked_about),
 		cmocka_unit_test(test_the_server_says_when_to_come_back),
+		cmocka_unit_test(test_cancel_ends_the_wait_for_the_next_try),
+		cmocka_unit_test(test_progress_grows_to_the_whole_reply),
 		cmocka_unit_test(test_silence_is_a_stall_and_comments_are_not),
 		cmocka_unit_test(test_nobody_there_is_unavailable),
 		cmocka_unit_test(test_senseless_settings_are_sentences),

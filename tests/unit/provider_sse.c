@@ -56,6 +56,7 @@ static void test_streams_become_events(void **state)
 		{ ": comment\n\n:\n\ndata: a\n\n", "|a;" },
 		{ "id: 4\nretry: 10\nother: x\ndatas: y\n\n", "" },
 		{ "data: a\r\n\r\ndata: b\r\n\r\n", "|a;|b;" },
+		{ "event: x\r\ndata: a\r\ndata: b\r\n\r\n", "x|a\nb;" },
 		{ "data: a\r\rdata: b\r\r", "|a;|b;" },
 		{ "data: a\r\n\rdata: b\n\r\n", "|a;|b;" },
 		{ "\xef\xbb\xbf" "data: a\n\n", "|a;" },
