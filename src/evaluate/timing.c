@@ -15,7 +15,7 @@
 #define WARM_CALLS		3u
 #define WARM_NS			(50 * KF_NS_PER_MS)
 #define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
-#define TIMING_NS		(120 * KF_NS_PER_S)
+#define TIMING_NS		(60 * KF_NS_PER_S)
 #define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
 
 /* One process and the order in which it will see cases. */

@@ -218,7 +218,7 @@ static void judge(struct fixture *f, const char *name, struct kf_buf *text,
 		.source_dir = source, .work_dir = work,
 		.call_count_fixed = 100, .threads = 2,
 		.tier_min = KF_TIER_WEAK,
-		.call_timeout_ns = KF_NS_PER_S / 2,
+		.call_timeout_ns = 2 * KF_NS_PER_S,
 	};
 	struct kf_err err = { 0 };
 
