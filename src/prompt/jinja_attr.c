@@ -96,7 +96,9 @@ static struct value *attribute(struct jinja *j, struct value *v,
 	case V_BLOCK:
 		return strcmp(name, "super") ? NULL : super_of(j, v->u.block);
 	case V_RANGE:
-		return range_attr(j, v, name);
+		if (range_attr(j, v, name))
+			return range_attr(j, v, name);
+		break;
 	case V_TUPLE:
 		if (v->group && !strcmp(name, "grouper"))
 			return v->u.list.at[0];

@@ -134,8 +134,12 @@ static struct value *str_split(struct jinja *j, struct value *self,
 static struct value *str_splitlines(struct jinja *j, struct value *self,
 				    const struct args *args)
 {
+	struct value *lines = jinja_splitlines(j, self);
+
 	(void)args;
-	return jinja_splitlines(j, self);
+	for (size_t i = 0; i < lines->u.list.count; i++)
+		lines->u.list.at[i]->u.s.safe = self->u.s.safe;
+	return lines;
 }
 
 static struct value *str_join(struct jinja *j, struct value *self,
@@ -143,12 +147,15 @@ static struct value *str_join(struct jinja *j, struct value *self,
 {
 	struct kf_buf out = { .max = JINJA_TEXT_BYTES };
 	struct iter iter = jinja_iter(j, args->at[0]);
+	struct value *v;
 
 	for (size_t n = 0; !jinja_failed(j); n++) {
 		struct value *item = jinja_next(j, &iter);
 
 		if (!item)
 			break;
+		if (self->u.s.safe)
+			item = jinja_escape(j, item);
 		if (item->kind != V_STR)
 			jinja_fail(j, "join wants strings, not a %s",
 				   jinja_kind_name(item));
@@ -156,7 +163,8 @@ static struct value *str_join(struct jinja *j, struct value *self,
 			kf_buf_add(&out, self->u.s.text, self->u.s.len);
 		jinja_put_str(j, &out, item);
 	}
-	return jinja_str_take(j, &out);
+	v = jinja_str_take(j, &out);
+	return jinja_str_like(j, self, v->u.s.text, v->u.s.len);
 }
 
 /* Does text lie at the begin (or the end) of self? */
@@ -227,11 +235,15 @@ static struct value *str_removesuffix(struct jinja *j, struct value *self,
 static struct value *str_replace(struct jinja *j, struct value *self,
 				 const struct args *args)
 {
-	struct value *v;
+	struct value *old = text_arg(j, args, 0), *new = text_arg(j, args, 1);
 	int64_t count = int_arg(j, args, 2, -1);
+	struct value *v;
 
-	v = jinja_replace(j, self, text_arg(j, args, 0), text_arg(j, args, 1),
-			  count);
+	if (self->u.s.safe) {
+		old = jinja_escape(j, old);
+		new = jinja_escape(j, new);
+	}
+	v = jinja_replace(j, self, old, new, count);
 	return jinja_str_like(j, self, v->u.s.text, v->u.s.len);
 }
 

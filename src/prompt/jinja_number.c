@@ -191,9 +191,12 @@ static struct value *repeat(struct jinja *j, struct value *v, int64_t times)
 				      result->u.s.len);
 	}
 	result = jinja_new(j, v->kind);
-	for (int64_t i = 0; i < times && v->u.list.count; i++)
+	for (int64_t i = 0; i < times && v->u.list.count; i++) {
+		if (jinja_failed(j))
+			break;
 		for (size_t k = 0; k < v->u.list.count && jinja_step(j); k++)
 			jinja_push(j, &result->u.list, v->u.list.at[k]);
+	}
 	return result;
 }
 
