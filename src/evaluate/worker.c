@@ -367,16 +367,22 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 	return code;
 }
 
-/* A folder for what the driver's runtimes leave in /dev/shm. */
-static enum kf_code make_shm(struct kf_worker *w, struct kf_err *err)
+/* A folder for what the driver's runtimes leave in /dev/shm, beside the
+ * artefact, where whoever cleans up after a kill will look. */
+static enum kf_code make_shm(struct kf_worker *w, const char *artefact_path,
+			     struct kf_err *err)
 {
-	char path[] = "/tmp/kforge-shm.XXXXXX";
+	char *path;
 
 	if (!w->driver->runtime)
 		return KF_OK;
-	if (!mkdtemp(path))
-		return kf_fail_errno(err, "cannot make a folder in /tmp");
-	w->shm_path = kf_strdup(path);
+	path = kf_format("%s.shm.XXXXXX", artefact_path);
+	if (!mkdtemp(path)) {
+		free(path);
+		return kf_fail_errno(err, "cannot make a folder beside %s",
+				     artefact_path);
+	}
+	w->shm_path = path;
 	return KF_OK;
 }
 
@@ -394,7 +400,7 @@ enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
 	kf_arena_empty(&w->arena);
-	code = make_shm(w, err);
+	code = make_shm(w, spec->artefact_path, err);
 	if (code)
 		goto out;
 	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
