@@ -3,28 +3,22 @@
  * speaks the same. What is learnt about a server (which members it refuses)
  * is kept for the life of the model.
  */
-#include <ctype.h>
 #include <time.h>
 
 #include "provider/chat.h"
 #include "provider/http.h"
+#include "provider/openai_settings.h"
 #include "provider/providers.h"
-#include "provider/retry.h"
 
-#define PUBLIC_URL "https://api.openai.com/v1"
-#define STALL_S 300.0
 #define SLICE_NS (50 * KF_NS_PER_MS)
 #define ERROR_BYTES (64u << 10)
 #define ROUND_TOKENS 1024
 
 struct openai {
-	char *model, *service, *url;
-	char *key;			/* NULL: none */
-	char *authorization;		/* the header; NULL without a key */
+	char *model;
+	struct kf_openai_settings settings;
 	struct kf_http *http;
 	struct kf_chat_quirks quirks;
-	struct kf_retry_policy policy;
-	uint64_t stall_ns;
 	struct kf_rng rng;
 };
 
@@ -45,87 +39,6 @@ struct try {
 	enum kf_code code;		/* for TRY_AGAIN and TRY_FAILED */
 };
 
-static const char *setting(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-static enum kf_code read_numbers(struct openai *openai, struct kf_err *err)
-{
-	const char *retries = setting("KFORGE_RETRIES");
-	const char *stall = setting("KFORGE_STALL_SECONDS");
-	double stall_s = STALL_S;
-	uint64_t retry_max;
-
-	openai->policy = kf_retry_default;
-	if (retries && (!kf_parse_u64(retries, &retry_max) || retry_max > 100))
-		return kf_fail(err, KF_E_INPUT,
-			       "KFORGE_RETRIES is '%s': give a number from 0 "
-			       "to 100", retries);
-	if (retries)
-		openai->policy.retry_max = (unsigned)retry_max;
-	if (stall && (!kf_parse_double(stall, &stall_s) || stall_s < 0.1 ||
-		      stall_s > 86400))
-		return kf_fail(err, KF_E_INPUT,
-			       "KFORGE_STALL_SECONDS is '%s': give a number "
-			       "from 0.1 to 86400", stall);
-	openai->stall_ns = (uint64_t)(stall_s * (double)KF_NS_PER_S);
-	return KF_OK;
-}
-
-static enum kf_code read_url(struct openai *openai, struct kf_err *err)
-{
-	const char *url = setting("KFORGE_OPENAI_BASE_URL");
-	size_t len;
-
-	if (!url)
-		url = setting("OPENAI_BASE_URL");
-	if (!url)
-		url = PUBLIC_URL;
-	/* Not quoted in the sentence: it may hold a password. */
-	if (strpbrk(url, "@?#"))
-		return kf_fail(err, KF_E_INPUT,
-			       "the base URL may hold no user, password or "
-			       "query: put the key into OPENAI_API_KEY");
-	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-		return kf_fail(err, KF_E_INPUT,
-			       "the base URL '%s' must begin with http:// or "
-			       "https://", url);
-	len = strlen(url);
-	while (len && url[len - 1] == '/')
-		len--;
-	openai->service = kf_strndup(url, len);
-	openai->url = kf_format("%s/chat/completions", openai->service);
-	return KF_OK;
-}
-
-static enum kf_code read_key(struct openai *openai, struct kf_err *err)
-{
-	const char *key = setting("OPENAI_API_KEY");
-	size_t len = key ? strlen(key) : 0;
-
-	while (len && isspace((unsigned char)key[len - 1]))
-		len--;
-	if (!len && strcmp(openai->service, PUBLIC_URL) == 0)
-		return kf_fail(err, KF_E_UNAVAIL,
-			       "no key for %s: set OPENAI_API_KEY, or "
-			       "KFORGE_OPENAI_BASE_URL for another server",
-			       PUBLIC_URL);
-	if (!len)
-		return KF_OK;
-	for (size_t i = 0; i < len; i++)
-		if (key[i] <= ' ' || key[i] > '~')
-			return kf_fail(err, KF_E_INPUT,
-				       "OPENAI_API_KEY holds a character that "
-				       "no key has (a space or a line end?)");
-	openai->key = kf_strndup(key, len);
-	openai->authorization = kf_format("Authorization: Bearer %s",
-					  openai->key);
-	return KF_OK;
-}
-
 static void openai_close(void *state)
 {
 	struct openai *openai = state;
@@ -133,10 +46,7 @@ static void openai_close(void *state)
 	if (!openai)
 		return;
 	kf_http_free(openai->http);
-	free(openai->authorization);
-	free(openai->key);
-	free(openai->url);
-	free(openai->service);
+	kf_openai_settings_release(&openai->settings);
 	free(openai->model);
 	free(openai);
 }
@@ -150,11 +60,7 @@ static enum kf_code openai_open(const char *argument, void **state,
 	*state = openai;
 	openai->model = kf_strdup(argument);
 	kf_random_bytes(&openai->rng, sizeof(openai->rng));
-	code = read_numbers(openai, err);
-	if (!code)
-		code = read_url(openai, err);
-	if (!code)
-		code = read_key(openai, err);
+	code = kf_openai_settings_read(&openai->settings, err);
 	if (!code)
 		code = kf_http_new(&openai->http, err);
 	return code;
@@ -247,8 +153,8 @@ static enum kf_code say_refusal(struct try *t, long status,
 		}
 	}
 	return kf_fail(t->err, code, "%s %s (model %s, status %ld): %s",
-		       t->openai->service, words, t->openai->model, status,
-		       error->message);
+		       t->openai->settings.service, words, t->openai->model,
+		       status, error->message);
 }
 
 static enum outcome judge_error(struct try *t, long status,
@@ -269,7 +175,7 @@ static enum outcome judge_error(struct try *t, long status,
 
 static enum outcome judge_reply(struct try *t)
 {
-	const char *service = t->openai->service;
+	const char *service = t->openai->settings.service;
 
 	switch (kf_chat_end(&t->chat)) {
 	case KF_CHAT_WHOLE:
@@ -298,7 +204,7 @@ static enum outcome say_late(struct try *t)
 {
 	return failed(t, kf_fail(t->err, KF_E_TIMEOUT,
 		"%s gave no complete reply within %.0f s (%zu bytes of text, "
-		"%zu of reasoning came)", t->openai->service,
+		"%zu of reasoning came)", t->openai->settings.service,
 		(double)t->ask->timeout_ns / (double)KF_NS_PER_S,
 		t->reply->text.len, t->reply->reasoning.len));
 }
@@ -307,7 +213,7 @@ static enum outcome say_late(struct try *t)
 static enum outcome judge(struct try *t)
 {
 	const struct kf_http_answer *answer = &t->answer;
-	const char *service = t->openai->service;
+	const char *service = t->openai->settings.service;
 	struct kf_chat_error error;
 
 	if (answer->end == KF_HTTP_CANCELED)
@@ -322,7 +228,7 @@ static enum outcome judge(struct try *t)
 		return judge_reply(t);
 	if (answer->end == KF_HTTP_STALLED) {
 		kf_fail(t->err, KF_E_UNAVAIL, "%s sent nothing for %.0f s",
-			service, (double)t->openai->stall_ns /
+			service, (double)t->openai->settings.stall_ns /
 			(double)KF_NS_PER_S);
 		return again(t);
 	}
@@ -333,7 +239,7 @@ static enum outcome judge(struct try *t)
 			failed(t, KF_E_UNAVAIL);
 	}
 	kf_chat_error_read(kf_buf_str(&t->refused), t->refused.len,
-			   t->openai->key, &error);
+			   t->openai->settings.key, &error);
 	return judge_error(t, answer->status, &error);
 }
 
@@ -355,18 +261,18 @@ static enum outcome try_once(struct try *t)
 	const char *const headers[] = {
 		"Content-Type: application/json",
 		"Accept: text/event-stream, application/json",
-		openai->authorization,
+		openai->settings.authorization,
 		NULL,
 	};
 	char *body = kf_chat_request(openai->model, t->ask, t->token_max,
 				     &openai->quirks);
 	struct kf_http_request request = {
-		.url = openai->url,
+		.url = openai->settings.url,
 		.header = headers,
 		.body = body,
 		.body_len = strlen(body),
 		.deadline_ns = t->deadline_ns,
-		.stall_ns = openai->stall_ns,
+		.stall_ns = openai->settings.stall_ns,
 		.cancel = t->ask->cancel,
 		.piece = on_piece,
 		.arg = t,
@@ -375,7 +281,7 @@ static enum outcome try_once(struct try *t)
 
 	forget(t->reply);
 	t->refused = (struct kf_buf) { .max = ERROR_BYTES };
-	kf_chat_init(&t->chat, t->reply, openai->key);
+	kf_chat_init(&t->chat, t->reply, openai->settings.key);
 	t->reply->tries++;
 	kf_http_post(openai->http, &request, &t->answer);
 	outcome = judge(t);
@@ -388,12 +294,13 @@ static enum outcome try_once(struct try *t)
 static void say_waiting(const struct try *t, unsigned failures,
 			uint64_t delay_ns)
 {
+	unsigned retry_max = t->openai->settings.policy.retry_max;
 	char line[512];
 
 	if (!t->ask->notice)
 		return;
 	snprintf(line, sizeof(line), "%.400s; try %u of %u in %.1f s",
-		 t->err->text, failures + 1, t->openai->policy.retry_max + 1,
+		 t->err->text, failures + 1, retry_max + 1,
 		 (double)delay_ns / (double)KF_NS_PER_S);
 	t->ask->notice(t->ask->notice_arg, line);
 }
@@ -413,6 +320,7 @@ static bool sleep_until(uint64_t then_ns, const volatile int *cancel)
 /* After a failure that may pass. False if it is the last. */
 static bool wait_for_next(struct try *t, unsigned failures)
 {
+	const struct kf_retry_policy *policy = &t->openai->settings.policy;
 	uint64_t now_ns = kf_now_ns(), asked_ns, delay_ns;
 	uint64_t left_ns = t->deadline_ns > now_ns ?
 		t->deadline_ns - now_ns : 0;
@@ -420,11 +328,11 @@ static bool wait_for_next(struct try *t, unsigned failures)
 
 	kf_retry_asked_ns(t->answer.retry_after, t->answer.retry_after_ms,
 			  (int64_t)time(NULL), &asked_ns);
-	if (!kf_retry_next(&t->openai->policy, failures, asked_ns,
+	if (!kf_retry_next(policy, failures, asked_ns,
 			   kf_rng_double(&t->openai->rng), left_ns,
 			   &delay_ns)) {
 		snprintf(t->err->text + len, sizeof(t->err->text) - len,
-			 failures > t->openai->policy.retry_max ?
+			 failures > policy->retry_max ?
 			 " (given up after %u tries)" :
 			 " (after %u tries there is no time for another)",
 			 failures);
@@ -435,7 +343,7 @@ static bool wait_for_next(struct try *t, unsigned failures)
 		return true;
 	t->code = kf_fail(t->err, KF_E_CANCELED,
 			  "canceled while waiting to ask %s again",
-			  t->openai->service);
+			  t->openai->settings.service);
 	return false;
 }
 
@@ -462,7 +370,7 @@ static void check_prompt_arrived(const struct kf_ask *ask,
 static enum kf_code openai_ask(void *state, const struct kf_ask *ask,
 			       struct kf_reply *reply, struct kf_err *err)
 {
-	struct kf_err unheard;
+	struct kf_err unheard = { 0 };
 	uint64_t now_ns = kf_now_ns();
 	struct try t = {
 		.openai = state,
