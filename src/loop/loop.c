@@ -148,17 +148,6 @@ static unsigned token_ceiling(const struct loop *loop,
 	return left < most ? (unsigned)left : most;
 }
 
-static const char *finish_name(enum kf_reply_finish finish)
-{
-	static const char *const name[] = {
-		[KF_REPLY_NONE] = "none", [KF_REPLY_STOP] = "stop",
-		[KF_REPLY_LENGTH] = "length", [KF_REPLY_REFUSED] = "refused",
-		[KF_REPLY_OTHER] = "other",
-	};
-
-	return name[finish];
-}
-
 static enum kf_finish finish_of(enum kf_reply_finish finish)
 {
 	static const enum kf_finish of[] = {
@@ -198,7 +187,7 @@ static enum kf_code keep_reply(struct lane *lane, struct kf_attempt *attempt,
 		.text_len = reply->text.len,
 		.reasoning = kf_buf_str(&reply->reasoning),
 		.reasoning_len = reply->reasoning.len,
-		.finish = finish_name(reply->finish),
+		.finish = kf_reply_finish_name(reply->finish),
 		.model = reply->model,
 		.tokens_in = tokens_in(reply, prompt),
 		.tokens_out = tokens_out(reply),
