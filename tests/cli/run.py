@@ -150,7 +150,7 @@ def test_mistakes_are_sentences(scratch):
          "none.py"),
         (("run", scratch, "--model", "exec:true"), "input", "no problem in"),
         (("run", PROBLEM, "--model", "exec:false", "--out", scratch / "b"),
-         "unavailable", "false"),
+         "unavailable", "the model's command ended with status 1"),
         (("resume", scratch / "nowhere"), "input", "nowhere"),
         (("show", scratch / "nowhere"), "input", "nowhere"),
         (("rum", PROBLEM), "input", "did you mean run?"),
