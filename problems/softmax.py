@@ -1,4 +1,4 @@
-"""Attention scores to probabilities: scale, add a bias for each column, softmax.
+"""Attention scores to probabilities: scaled, a bias for each column, softmax.
 
 Sizes can be changed with --set, for instance --set ROWS=64.
 """

@@ -30,7 +30,7 @@ struct kf_baseline {
 	bool ready, dead;
 };
 
-/* --- the arena: memory that both sides map --------------------------------- */
+/* --- the arena: memory that both sides map ------------------------------- */
 
 static size_t take(size_t *end, size_t bytes)
 {
@@ -123,7 +123,7 @@ static void write_case(struct kf_baseline *b, const struct kf_case *c)
 			       bundle->weight[i].bytes);
 }
 
-/* --- the conversation ------------------------------------------------------ */
+/* --- the conversation ---------------------------------------------------- */
 
 static enum kf_code fail_ended(struct kf_baseline *b, struct kf_err *err)
 {
@@ -266,7 +266,7 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 	return code;
 }
 
-/* --- start and end --------------------------------------------------------- */
+/* --- start and end ------------------------------------------------------- */
 
 static enum kf_code make_job_folder(struct kf_baseline *b, const char *cache,
 				    struct kf_err *err)

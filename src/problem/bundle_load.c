@@ -26,7 +26,7 @@ struct loader {
 	struct kf_err *err;
 };
 
-/* --- files, without following a link anywhere ------------------------------ */
+/* --- files, without following a link anywhere ---------------------------- */
 
 /* name is "part/file". The caller closes it. */
 static enum kf_code open_inside(const struct loader *l, const char *name,
@@ -96,7 +96,7 @@ static enum kf_code map_file(const struct loader *l, const char *name,
 	return code;
 }
 
-/* --- bundle.json ----------------------------------------------------------- */
+/* --- bundle.json --------------------------------------------------------- */
 
 static bool read_shape(const json_t *shape, struct kf_tensor_info *out)
 {
@@ -208,7 +208,7 @@ static enum kf_code read_info(const struct loader *l)
 	return KF_OK;
 }
 
-/* --- data ------------------------------------------------------------------ */
+/* --- data ---------------------------------------------------------------- */
 
 /* The named tensor's data if it has info's shape and this type. */
 static enum kf_code find_data(const struct loader *l,

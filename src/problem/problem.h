@@ -71,8 +71,9 @@ struct kf_case {
 	const void **in;	/* [in_count]; NULL for a None input */
 	const void **weight;	/* [weight_count]; NULL: the declared weights */
 	const void **expect;	/* [out_count]; reference in the problem's dtype */
-	const double **exact;	/* [out_count]; float64; NULL for int/bool outputs
-				   or where the reference has no float64 form */
+	const double **exact;	/* [out_count]; float64; NULL for int/bool
+				   outputs or where the reference has no
+				   float64 form */
 	const float **react;	/* [out_count]; g; NULL for int/bool outputs and
 				   in stock entries */
 	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; NULL where
@@ -109,7 +110,7 @@ KF_MUST_CHECK enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 		struct kf_err *err);
 void kf_bundle_release(struct kf_bundle *bundle);
 
-/* --- the baseline: the reference in PyTorch, one live process -------------- */
+/* --- the baseline: the reference in PyTorch, one live process ------------ */
 struct kf_baseline;
 
 struct kf_baseline_info {

@@ -108,7 +108,7 @@ static enum kf_code ask(const char *program, json_t **answer,
 	return code;
 }
 
-/* --- an answer is kept with what it depends on ----------------------------- */
+/* --- an answer is kept with what it depends on --------------------------- */
 
 static json_int_t changed_at(const char *path)
 {

@@ -32,7 +32,6 @@ static void take_env(struct lists *lists, char *text)
 /* Some machines' BLAS picks a kernel that crashes unless it is told better. */
 static void pass_blas_settings(struct lists *lists)
 {
-	extern char **environ;
 
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, "OPENBLAS_", 9) == 0 &&
