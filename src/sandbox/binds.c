@@ -1,5 +1,6 @@
 #include "sandbox/sandbox.h"
 
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -24,13 +25,18 @@ static const char *const toolchain[] = {
 	"/lib64", "/etc/alternatives", "/etc/ld.so.cache",
 };
 
-/* What a C program built for speed is linked with. libdl, libpthread and librt
- * are empty since glibc 2.34 but still named by older binaries; libmvec holds
- * the vector versions of exp, sin and the like. */
+/* What a C program built for speed is linked with; libmvec holds the vector
+ * versions of exp, sin and the like. Each file is a mount, which takes its
+ * time, so nothing is here for completeness. */
 static const char *const runtime[] = {
-	"libc.so.6", "libm.so.6", "libmvec.so.1", "libdl.so.2",
-	"libpthread.so.0", "librt.so.1", "libgomp.so.1", "libgcc_s.so.1",
-	"libatomic.so.1", "libomp.so.5", "libomp.so",
+	"libc.so.6", "libm.so.6", "libmvec.so.1", "libgomp.so.1",
+	"libgcc_s.so.1", "libatomic.so.1", "libomp.so.5", "libomp.so",
+};
+
+/* Parts of libc before glibc 2.34; since then nothing that is built here names
+ * them. */
+static const char *const runtime_old[] = {
+	"libdl.so.2", "libpthread.so.0", "librt.so.1",
 };
 
 /* Is the path there already, by itself or in a folder above it? */
@@ -119,6 +125,14 @@ static void add_library(struct kf_binds *binds, const char *first,
 	}
 }
 
+static bool needs_old_parts(void)
+{
+	unsigned major = 0, minor = 0;
+
+	return sscanf(gnu_get_libc_version(), "%u.%u", &major, &minor) != 2 ||
+		(major == 2 && minor < 34);
+}
+
 enum kf_code kf_binds_runtime(struct kf_binds *binds, struct kf_err *err)
 {
 	char *loader = kf_elf_loader("/proc/self/exe");
@@ -131,6 +145,8 @@ enum kf_code kf_binds_runtime(struct kf_binds *binds, struct kf_err *err)
 	add_file(binds, loader);
 	for (size_t i = 0; i < KF_COUNT(runtime); i++)
 		add_library(binds, folder ? folder : "/lib/", runtime[i]);
+	for (size_t i = 0; needs_old_parts() && i < KF_COUNT(runtime_old); i++)
+		add_library(binds, folder ? folder : "/lib/", runtime_old[i]);
 	free(folder);
 	free(loader);
 	return KF_OK;

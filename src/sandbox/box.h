@@ -21,7 +21,8 @@ struct kf_sandbox {
 
 	pid_t pid;		/* bwrap, or the weak tier's keeper */
 	int pid_fd;
-	int init_fd;		/* the namespace's first process, once known */
+	pid_t init;		/* the namespace's first process; 0: unknown */
+	int init_fd;
 	int out_fd, errout_fd, status_fd;
 	struct kf_buf out, errout;
 	struct kf_buf status;	/* JSON lines of bwrap or of the keeper */
@@ -43,6 +44,9 @@ struct kf_sandbox {
 	struct kf_cgroup_use use;
 };
 
+/* Reads the status lines until bwrap has told its first process (init) or has
+ * ended, at most timeout_ns. */
+void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns);
 /* One round of poll, at most timeout_ms long: moves output, notices the end,
  * enforces limits. */
 void kf_box_watch(struct kf_sandbox *box, int timeout_ms);

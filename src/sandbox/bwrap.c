@@ -120,7 +120,7 @@ static void add_environment(struct kf_words *words, const char *const *env)
 }
 
 void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
-		      int status_fd, int filter_fd, struct kf_words *words)
+		      const struct kf_bwrap_fds *fds, struct kf_words *words)
 {
 	const char *const head[] = {
 		bwrap, "--unshare-all", "--unshare-user", "--die-with-parent",
@@ -153,8 +153,10 @@ void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
 	kf_words_add(words, "/");
 	kf_words_add(words, "--chdir");
 	kf_words_add(words, spec->cwd ? spec->cwd : "/");
-	add_number(words, "--json-status-fd", (uint64_t)status_fd);
-	add_number(words, "--seccomp", (uint64_t)filter_fd);
+	add_number(words, "--json-status-fd", (uint64_t)fds->status);
+	add_number(words, "--seccomp", (uint64_t)fds->filter);
+	add_number(words, "--block-fd", (uint64_t)fds->gate);
+	add_number(words, "--sync-fd", (uint64_t)fds->gate_keeper);
 	kf_words_add(words, "--");
 	add_all(words, spec->argv);
 }

@@ -19,8 +19,16 @@ bool kf_profile_has_proc(enum kf_sandbox_profile profile);
 
 /* Its path, or NULL: $KFORGE_BWRAP, beside the executable, on PATH. */
 char *kf_bwrap_find(void);
-/* The whole command line. status_fd gets JSON; filter_fd holds the filter. */
+/* Descriptors that bwrap itself gets. */
+struct kf_bwrap_fds {
+	int status;		/* for its JSON */
+	int filter;		/* the system call filter */
+	int gate;		/* it starts the program when a byte arrives */
+	int gate_keeper;	/* the gate's other end: without it bwrap would
+				   take our death for the byte */
+};
+/* The whole command line. */
 void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
-		      int status_fd, int filter_fd, struct kf_words *words);
+		      const struct kf_bwrap_fds *fds, struct kf_words *words);
 
 #endif

@@ -64,10 +64,12 @@ static bool put(const char *dir, const char *name, const char *value)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool good = fd >= 0 &&
 		write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	int failure = errno;
 
 	if (fd >= 0)
 		close(fd);
 	free(path);
+	errno = failure;
 	return good;
 }
 
@@ -273,18 +275,15 @@ struct kf_cgroup *kf_cgroup_new(uint64_t memory_bytes, unsigned tasks,
 	return cgroup;
 }
 
-size_t kf_cgroup_entrances(const struct kf_cgroup *cgroup,
-			   int fd[KF_CGROUP_DIRS])
+enum kf_code kf_cgroup_enter(const struct kf_cgroup *cgroup, pid_t pid,
+			     struct kf_err *err)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < ROLES && cgroup->dir[i]; i++) {
-		char *path = kf_path_join(cgroup->dir[i], "cgroup.procs");
-
-		fd[count++] = open(path, O_WRONLY | O_CLOEXEC);
-		free(path);
-	}
-	return count;
+	for (size_t i = 0; i < ROLES && cgroup->dir[i]; i++)
+		if (!put_number(cgroup->dir[i], "cgroup.procs",
+				(uint64_t)pid))
+			return kf_fail_errno(err, "cannot enter the control "
+					     "group %s", cgroup->dir[i]);
+	return KF_OK;
 }
 
 uint64_t kf_cgroup_cpu_ns(const struct kf_cgroup *cgroup)

@@ -14,8 +14,6 @@
 
 #include "sandbox/sandbox.h"
 
-#define KF_CGROUP_DIRS 3	/* memory, pids, cpuacct; one under version 2 */
-
 struct kf_cgroup;
 
 struct kf_cgroup_use {
@@ -28,9 +26,10 @@ struct kf_cgroup_use {
  * a sentence. */
 struct kf_cgroup *kf_cgroup_new(uint64_t memory_bytes, unsigned tasks,
 				struct kf_buf *why);
-/* Descriptors into which a child writes "0" to enter; returns their number. */
-size_t kf_cgroup_entrances(const struct kf_cgroup *cgroup,
-			   int fd[KF_CGROUP_DIRS]);
+/* Moves a process into the group; its later children follow. The kernel may
+ * take 20 ms for it. */
+enum kf_code kf_cgroup_enter(const struct kf_cgroup *cgroup, pid_t pid,
+			     struct kf_err *err);
 uint64_t kf_cgroup_cpu_ns(const struct kf_cgroup *cgroup);
 void kf_cgroup_read(const struct kf_cgroup *cgroup, struct kf_cgroup_use *use);
 /* Kills everything inside and waits until it is gone, at most timeout_ns.

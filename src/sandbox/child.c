@@ -131,9 +131,6 @@ void kf_child_become(const struct kf_child *child)
 		_exit(127);
 	/* Its own session: Ctrl-C at the terminal is the supervisor's. */
 	setsid();
-	for (size_t i = 0; i < child->entrance_count; i++)
-		if (write(child->entrance[i], "0", 1) != 1)
-			give_up(child->report_fd, "control group");
 	kf_child_reset_signals();
 	umask(022);
 	/* Paths of the working folder are still those of the machine here. */

@@ -11,10 +11,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
 
-#define KF_CHILD_FD_MAX (KF_SANDBOX_FD_PASS_MAX + 2)
+#define KF_CHILD_FD_MAX (KF_SANDBOX_FD_PASS_MAX + 4)
 #define KF_CHILD_RLIMITS 12
 
 struct kf_child {
@@ -24,8 +23,6 @@ struct kf_child {
 	int in, out, errout;	/* become 0, 1, 2 */
 	struct kf_fd_pass fd[KF_CHILD_FD_MAX];
 	size_t fd_count;
-	int entrance[KF_CGROUP_DIRS];	/* files of control groups to enter */
-	size_t entrance_count;
 	struct { int resource; struct rlimit value; } rlimit[KF_CHILD_RLIMITS];
 	size_t rlimit_count;
 	int report_fd;		/* closed by exec; else gets a kf_child_trouble */

@@ -16,7 +16,8 @@
 #include "sandbox/tier.h"
 #include "sandbox/weak.h"
 
-#define OWN_TASKS 2		/* bwrap inside the group: itself and init */
+#define OWN_TASKS 2		/* bwrap: itself and the first process */
+#define MEET_NS (5 * KF_NS_PER_S)	/* for bwrap to make its namespaces */
 #define FILTER_BYTES (256u << 10)
 #define STACK_BYTES (UINT64_C(8) << 20)
 #define STACK_BYTES_MAX (UINT64_C(64) << 20)
@@ -27,12 +28,12 @@ struct launch {
 	struct kf_words argv, env;
 	char *program;		/* owned */
 	char *cwd;		/* owned */
-	int pipe[4][2];		/* out, errout, status, report */
+	int pipe[5][2];		/* out, errout, status, report, gate */
 	int null_fd, filter_fd;
 	void *filter;		/* owned; weak tier */
 };
 
-enum { OUT, ERROUT, STATUS, REPORT };
+enum { OUT, ERROUT, STATUS, REPORT, GATE };
 
 static enum kf_code check_limits(const struct kf_limits *limits,
 				 struct kf_err *err)
@@ -82,7 +83,8 @@ static enum kf_code launch_init(struct launch *l,
 {
 	*l = (struct launch) {
 		.child = { .landlock_fd = -1 },
-		.pipe = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.pipe = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 },
+			  { -1, -1 } },
 		.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC),
 		.filter_fd = -1,
 	};
@@ -113,8 +115,6 @@ static void launch_release(struct launch *l)
 		close_fd(&l->pipe[i][0]);
 		close_fd(&l->pipe[i][1]);
 	}
-	for (size_t i = 0; i < l->child.entrance_count; i++)
-		close_fd(&l->child.entrance[i]);
 	close_fd(&l->child.landlock_fd);
 	close_fd(&l->null_fd);
 	close_fd(&l->filter_fd);
@@ -163,11 +163,11 @@ static int add_own_fd(struct kf_child *child, int source)
 	return target;
 }
 
-static enum kf_code prepare_bwrap(struct launch *l, struct kf_sandbox *box,
+static enum kf_code prepare_bwrap(struct launch *l,
 				  const struct kf_sandbox_spec *spec,
 				  struct kf_err *err)
 {
-	int status, filter;
+	struct kf_bwrap_fds fds;
 
 	l->program = kf_bwrap_find();
 	if (!l->program)
@@ -177,13 +177,12 @@ static enum kf_code prepare_bwrap(struct launch *l, struct kf_sandbox *box,
 	l->filter_fd = kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 	if (l->filter_fd < 0)
 		return KF_E_UNAVAIL;
-	status = add_own_fd(&l->child, l->pipe[STATUS][1]);
-	filter = add_own_fd(&l->child, l->filter_fd);
-	kf_bwrap_command(spec, l->program, status, filter, &l->argv);
+	fds.status = add_own_fd(&l->child, l->pipe[STATUS][1]);
+	fds.filter = add_own_fd(&l->child, l->filter_fd);
+	fds.gate = add_own_fd(&l->child, l->pipe[GATE][0]);
+	fds.gate_keeper = add_own_fd(&l->child, l->pipe[GATE][1]);
+	kf_bwrap_command(spec, l->program, &fds, &l->argv);
 	l->env.word = kf_alloc(sizeof(l->env.word[0]));
-	if (box->cgroup)
-		l->child.entrance_count =
-			kf_cgroup_entrances(box->cgroup, l->child.entrance);
 	return KF_OK;
 }
 
@@ -300,7 +299,7 @@ static enum kf_code launch(struct launch *l, struct kf_sandbox *box,
 		kf_child_become(&l->child);
 	}
 	box->pid_fd = (int)syscall(SYS_pidfd_open, box->pid, 0);
-	for (size_t i = 0; i < KF_COUNT(l->pipe); i++)
+	for (size_t i = 0; i < GATE; i++)
 		close_fd(&l->pipe[i][1]);
 	if (started(l->pipe[REPORT][0], &trouble)) {
 		take_fd(&l->pipe[OUT][0], &box->out_fd);
@@ -313,6 +312,24 @@ static enum kf_code launch(struct launch *l, struct kf_sandbox *box,
 	trouble.step[sizeof(trouble.step) - 1] = '\0';
 	return kf_fail(err, KF_E_UNAVAIL, "cannot start %s: %s: %s",
 		       l->program, trouble.step, strerror(trouble.number));
+}
+
+/* bwrap stands at the gate with everything mounted but nothing started. The
+ * kernel's wait for a group to take its first process in goes on meanwhile. If
+ * bwrap has failed instead, kf_sandbox_wait tells why. */
+static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
+			      struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	kf_box_meet_init(box, MEET_NS);
+	if (box->init && box->cgroup)
+		code = kf_cgroup_enter(box->cgroup, box->init, err);
+	if (code && kf_sandbox_ended(box))
+		code = KF_OK;	/* it failed before it could enter */
+	if (!code && write(l->pipe[GATE][1], "g", 1) != 1)
+		code = kf_fail_errno(err, "cannot start the sandbox");
+	return code;
 }
 
 static struct kf_sandbox *box_new(const struct kf_sandbox_spec *spec)
@@ -354,11 +371,13 @@ enum kf_code kf_sandbox_start(const struct kf_sandbox_spec *spec,
 	if (code)
 		goto out;
 	code = box->tier == KF_TIER_WEAK ? prepare_weak(&l, box, spec, err)
-					 : prepare_bwrap(&l, box, spec, err);
+					 : prepare_bwrap(&l, spec, err);
 	if (code)
 		goto out;
 	add_limits(&l.child, &spec->limits, box->tier);
 	code = launch(&l, box, err);
+	if (!code && box->tier != KF_TIER_WEAK)
+		code = open_gate(&l, box, err);
 out:
 	launch_release(&l);
 	if (code)

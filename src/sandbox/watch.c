@@ -46,9 +46,10 @@ static void find_init(struct kf_sandbox *box)
 {
 	int pid;
 
-	if (box->init_fd < 0 && !box->ended &&
-	    kf_box_status(box, "\"child-pid\":", &pid) && pid > 0)
-		box->init_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (box->init || !kf_box_status(box, "\"child-pid\":", &pid))
+		return;
+	box->init = pid;
+	box->init_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
 static void drain_all(struct kf_sandbox *box)
@@ -59,18 +60,28 @@ static void drain_all(struct kf_sandbox *box)
 	find_init(box);
 }
 
-/* bwrap's tree dies with it, but not before bwrap has arranged that: in its
- * first milliseconds the two must be killed one by one. */
-static void kill_namespace(struct kf_sandbox *box)
+void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns)
 {
-	drain(&box->status_fd, &box->status, &(bool) { false });
-	find_init(box);
-	if (box->init_fd >= 0) {
-		syscall(SYS_pidfd_send_signal, box->init_fd, SIGKILL, NULL, 0);
-	} else {
-		kill(box->pid, SIGSTOP);	/* no more children */
-		kf_usage_kill(box->pid);
+	uint64_t deadline_ns = kf_now_ns() + timeout_ns;
+
+	while (!box->init && box->status_fd >= 0 &&
+	       kf_now_ns() < deadline_ns) {
+		struct pollfd p = { .fd = box->status_fd, .events = POLLIN };
+
+		poll(&p, 1, (int)(timeout_ns / KF_NS_PER_MS));
+		drain(&box->status_fd, &box->status, &(bool) { false });
+		find_init(box);
 	}
+}
+
+/* bwrap arranges that its tree dies with it, but late: until then killing it
+ * alone would leave the first process behind. */
+static void kill_namespace(const struct kf_sandbox *box)
+{
+	if (box->init_fd >= 0)
+		syscall(SYS_pidfd_send_signal, box->init_fd, SIGKILL, NULL, 0);
+	else if (box->init)
+		kill(box->init, SIGKILL);
 	kill(box->pid, SIGKILL);
 }
 

@@ -142,6 +142,7 @@ static void test_every_profile_is_closed(void **state)
 {
 	static const struct kf_bind bind = { "/srv/x", "/x", true, true };
 	static const char *const env[] = { "A=b=c", NULL };
+	static const struct kf_bwrap_fds fds = { 8, 9, 10, 11 };
 
 	(void)state;
 	for (int p = KF_SANDBOX_BUILDER; p <= KF_SANDBOX_REFERENCE; p++) {
@@ -152,7 +153,7 @@ static void test_every_profile_is_closed(void **state)
 		spec.bind = &bind;
 		spec.bind_count = 1;
 		spec.env = env;
-		kf_bwrap_command(&spec, "/usr/bin/bwrap", 8, 9, &words);
+		kf_bwrap_command(&spec, "/usr/bin/bwrap", &fds, &words);
 		assert_true(has(&words, "--unshare-all", NULL));
 		assert_true(has(&words, "--clearenv", NULL));
 		assert_true(has(&words, "--die-with-parent", NULL));
