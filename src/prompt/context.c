@@ -27,7 +27,7 @@ static void set_count(json_t *object, const char *key, uint64_t value)
 	set(object, key, json_integer((json_int_t)value));
 }
 
-/* --- texts ------------------------------------------------------------------- */
+/* --- texts ----------------------------------------------------------- */
 
 static size_t longest_run(const char *text, size_t len, char c)
 {
@@ -66,7 +66,7 @@ static json_t *whole_text(const char *text)
 	return kf_prompt_text(text ? text : "", len, len);
 }
 
-/* --- platform and device -------------------------------------------------------- */
+/* --- platform and device --------------------------------------------- */
 
 static json_t *files_of(const struct kf_platform *platform)
 {
@@ -171,7 +171,7 @@ static json_t *device_of(const struct kf_device_info *device)
 	return object;
 }
 
-/* --- problem --------------------------------------------------------------------- */
+/* --- problem --------------------------------------------------------- */
 
 static json_t *tensors_of(const struct kf_tensor_info *info, size_t count)
 {
@@ -232,7 +232,7 @@ static json_t *problem_of(const struct kf_problem *problem,
 	return object;
 }
 
-/* --- attempts --------------------------------------------------------------------- */
+/* --- attempts -------------------------------------------------------- */
 
 static const char *language_of(const struct kf_platform *platform,
 			       const char *name)
@@ -332,7 +332,7 @@ static json_t *history_of(const struct kf_prompt_request *req)
 	return list;
 }
 
-/* --- all of it ------------------------------------------------------------------------ */
+/* --- all of it ------------------------------------------------------- */
 
 static bool is_failing(const struct kf_prompt_attempt *attempt)
 {

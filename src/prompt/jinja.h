@@ -6,7 +6,8 @@
  * if), set and block set, macro, call, include, import of macros, extends and
  * block with super(), raw, comments, inline if, whitespace control (-, +,
  * trim_blocks off, keep_trailing_newline off as in Jinja2's defaults). Output
- * is byte for byte Python jinja2's, autoescape off, undefined = StrictUndefined.
+ * is byte for byte Python jinja2's, autoescape off, undefined =
+ * StrictUndefined.
  *
  * Errors: KF_E_INPUT with "FILE:LINE: sentence". Undefined names are errors.
  * Bounds: output, nesting, loop and include depth have ceilings (KF_E_LIMIT).

@@ -219,7 +219,7 @@ struct value *jinja_path(struct jinja *j, struct value *v,
 	return v;
 }
 
-/* --- slices ------------------------------------------------------------------------ */
+/* --- slices ---------------------------------------------------------- */
 
 static int64_t clamp(int64_t at, int64_t low, int64_t high)
 {

@@ -1,7 +1,7 @@
 /* Calls: macros, global functions, arguments by name. */
 #include "prompt/jinja_internal.h"
 
-/* --- arguments by name ------------------------------------------------------------- */
+/* --- arguments by name ----------------------------------------------- */
 
 /* Place of a name in "first,second", or -1. */
 static int place_of(const char *parameters, const char *name)
@@ -55,13 +55,14 @@ bool jinja_bind(struct jinja *j, const char *what, const char *parameters,
 	}
 	for (size_t i = 0; i < required; i++)
 		if (!out->at[i]) {
-			jinja_fail(j, "%s wants %u argument(s)", what, required);
+			jinja_fail(j, "%s wants %u argument(s)", what,
+				   required);
 			return false;
 		}
 	return true;
 }
 
-/* --- global functions -------------------------------------------------------------- */
+/* --- global functions ------------------------------------------------ */
 
 static struct value *call_range(struct jinja *j, const struct args *args)
 {
@@ -152,7 +153,7 @@ struct value *jinja_global(struct jinja *j, const char *name)
 	return NULL;
 }
 
-/* --- macros ------------------------------------------------------------------------ */
+/* --- macros ---------------------------------------------------------- */
 
 struct macro_call {
 	const struct macro *macro;

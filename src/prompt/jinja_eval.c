@@ -167,7 +167,7 @@ static struct value *eval_getattr(struct jinja *j, struct run *run,
 	return jinja_failed(j) ? v : jinja_getattr(j, v, node->name);
 }
 
-/* --- arguments -------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------- */
 
 static void add_keyword(struct jinja *j, struct args *out, const char *name,
 			struct value *value)

@@ -1,7 +1,7 @@
 /* Statements. */
 #include "prompt/jinja_internal.h"
 
-/* --- scopes --------------------------------------------------------------------- */
+/* --- scopes ---------------------------------------------------------- */
 
 /* Gives every variable its first value. */
 void jinja_scope_reset(struct jinja *j, const struct context *context,
@@ -38,7 +38,7 @@ struct scope *jinja_scope_enter(struct jinja *j, struct run *run,
 	return scope;
 }
 
-/* --- assignment ------------------------------------------------------------------- */
+/* --- assignment ------------------------------------------------------ */
 
 static void store(struct jinja *j, struct run *run, const char *name,
 		  const struct ref *ref, bool toplevel, struct value *value)
@@ -100,7 +100,7 @@ void jinja_assign(struct jinja *j, struct run *run, const struct node *target,
 		      value);
 }
 
-/* --- statements -------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------ */
 
 static void write_value(struct jinja *j, struct run *run, struct value *value)
 {
@@ -160,13 +160,13 @@ static void exec_set(struct jinja *j, struct run *run, const struct node *node)
 }
 
 /* Runs a body in a frame of its own and returns its text. */
-static struct value *capture(struct jinja *j, struct run *in,
+static struct value *capture(struct jinja *j, struct run in,
 			     const struct nodes *body)
 {
 	struct kf_buf out = { .max = JINJA_TEXT_BYTES };
 
-	in->out = &out;
-	jinja_exec(j, in, body);
+	in.out = &out;
+	jinja_exec(j, &in, body);
 	return jinja_str_take(j, &out);
 }
 
@@ -178,7 +178,7 @@ static void exec_set_block(struct jinja *j, struct run *run,
 
 	in.parent = NULL;
 	in.scope = jinja_scope_enter(j, run, node->frame);
-	text = capture(j, &in, &node->body);
+	text = capture(j, in, &node->body);
 	if (node->b && !jinja_failed(j))
 		text = jinja_apply_filter(j, &in, node->b, text);
 	if (!jinja_failed(j))
@@ -192,7 +192,7 @@ static void exec_filter_block(struct jinja *j, struct run *run,
 	struct value *text;
 
 	in.scope = jinja_scope_enter(j, run, node->frame);
-	text = capture(j, &in, &node->body);
+	text = capture(j, in, &node->body);
 	if (!jinja_failed(j))
 		text = jinja_apply_filter(j, &in, node->a, text);
 	if (!jinja_failed(j) && text->kind != V_STR)

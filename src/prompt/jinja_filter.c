@@ -48,23 +48,24 @@ struct value *jinja_filter_call(struct jinja *j, const char *name,
 {
 	const struct jinja_filter *filter = jinja_filter_find(name);
 	struct value *v = &j->none;
-	struct args bound = *args;
+	struct args *bound = jinja_alloc(j, sizeof(*bound));
 
 	if (!filter)
 		return jinja_fail(j, "no filter is called %s", name);
+	*bound = *args;
 	if (strcmp(filter->parameters, "*") != 0 &&
 	    !jinja_bind(j, name, filter->parameters, filter->required, args,
-			&bound))
+			bound))
 		return v;
 	if (filter->lazy) {
 		v = jinja_gen(j, (struct list) { 0 });
 		v->u.gen->fill = filter->call;
 		v->u.gen->subject = subject;
-		v->u.gen->args = bound;
+		v->u.gen->args = *bound;
 		return v;
 	}
 	if (jinja_enter(j))
-		v = filter->call(j, subject, &bound);
+		v = filter->call(j, subject, bound);
 	jinja_leave(j);
 	return v;
 }

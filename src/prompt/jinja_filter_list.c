@@ -1,4 +1,4 @@
-/* Filters whose subject is something to walk: taking parts, counting, joining. */
+/* Filters whose subject is walked: taking parts, counting, joining. */
 #include "prompt/jinja_internal.h"
 
 static struct value *do_length(struct jinja *j, struct value *v,
@@ -46,7 +46,8 @@ static struct value *do_last(struct jinja *j, struct value *v,
 		return &j->none;
 	list = jinja_list_of(j, v);
 	if (!list->u.list.count)
-		return jinja_undefined(j, "no last item, the sequence is empty");
+		return jinja_undefined(j, "no last item, the sequence is "
+				       "empty");
 	return list->u.list.at[list->u.list.count - 1];
 }
 

@@ -1,7 +1,7 @@
 /* Filters that choose, order or change the items of a sequence. */
 #include "prompt/jinja_internal.h"
 
-/* --- keys ------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------ */
 
 static struct value *ignore_case(struct jinja *j, struct value *v)
 {
@@ -49,7 +49,7 @@ static bool truth_arg(struct jinja *j, const struct args *args, size_t i)
 	return args->at[i] && jinja_truth(j, args->at[i]);
 }
 
-/* --- order ------------------------------------------------------------------------------ */
+/* --- order ----------------------------------------------------------- */
 
 struct keyed { struct value *key, *item; };
 
@@ -134,7 +134,8 @@ static struct value *do_dictsort(struct jinja *j, struct value *v,
 				 const struct args *args)
 {
 	struct value *by = args->at[1], *view = jinja_new(j, V_VIEW);
-	bool by_value = by && by->kind == V_STR && !strcmp(by->u.s.text, "value");
+	bool by_value = by && by->kind == V_STR &&
+			!strcmp(by->u.s.text, "value");
 	struct key key = { jinja_int(j, by_value), NULL,
 			   truth_arg(j, args, 0) };
 
@@ -188,7 +189,7 @@ static struct value *do_max(struct jinja *j, struct value *v,
 	return extreme(j, v, args, '>');
 }
 
-/* --- groups ----------------------------------------------------------------------------- */
+/* --- groups ---------------------------------------------------------- */
 
 static struct value *do_unique(struct jinja *j, struct value *v,
 			       const struct args *args)
@@ -242,7 +243,7 @@ static struct value *do_groupby(struct jinja *j, struct value *v,
 	return out;
 }
 
-/* --- map, select, reject ------------------------------------------------------------------ */
+/* --- map, select, reject --------------------------------------------- */
 
 static struct args rest_of(const struct args *args, size_t from)
 {

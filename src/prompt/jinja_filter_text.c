@@ -192,10 +192,11 @@ static struct value *do_truncate(struct jinja *j, struct value *v,
 	if (keep < 0 || leeway < 0)
 		return jinja_fail(j, "truncate wants a length of at least the "
 				  "end's, and a leeway of at least 0");
-	if (!want_text(j, v) || jinja_failed(j))
-		return &j->none;
-	if (jinja_length(j, v) - leeway <= length)
+	/* What is short enough stays what it is, also a list. */
+	if (jinja_length(j, v) - leeway <= length || jinja_failed(j))
 		return v;
+	if (!want_text(j, v))
+		return &j->none;
 	len = jinja_char_offset(v->u.s.text, v->u.s.len, (size_t)keep);
 	for (size_t i = len; !kill && i > 0; i--)
 		if (v->u.s.text[i - 1] == ' ') {
@@ -236,7 +237,7 @@ static struct value *do_wordwrap(struct jinja *j, struct value *v,
 	return jinja_str_take(j, &out);
 }
 
-/* --- numbers ------------------------------------------------------------------------- */
+/* --- numbers --------------------------------------------------------- */
 
 static struct value *do_abs(struct jinja *j, struct value *v,
 			    const struct args *args)

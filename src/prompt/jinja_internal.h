@@ -23,7 +23,7 @@
 #define JINJA_TEXT_BYTES	(16u << 20)	/* any one string */
 #define JINJA_SOURCE_BYTES	(4u << 20)	/* one template */
 #define JINJA_ITEMS		(1u << 20)	/* any one list */
-#define JINJA_STEPS		2000000u	/* loop turns and calls together */
+#define JINJA_STEPS		2000000u	/* turns of loops, calls */
 #define JINJA_DEPTH		500u		/* nesting while running */
 #define JINJA_PARSE_DEPTH	150u		/* nesting in a template's text */
 #define JINJA_TEMPLATE_DEPTH	30u		/* includes, imports, parents */
@@ -35,7 +35,7 @@ struct context;
 struct template;
 struct args;
 
-/* --- values ---------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------- */
 enum value_kind {
 	V_NONE, V_BOOL, V_INT, V_FLOAT, V_STR, V_LIST, V_TUPLE, V_DICT,
 	V_RANGE,	/* range() */
@@ -79,8 +79,8 @@ struct value {
 		const struct jinja_function *function;
 		struct { struct value *self; const char *name; } method;
 		struct {
-			const char *hint;	/* the sentence when it is used */
-			bool lenient;	/* from an inline if without else */
+			const char *hint;	/* said when it is used */
+			bool lenient;	/* an inline if without else */
 		} undefined;
 	} u;
 	bool group;	/* a tuple of groupby: has .grouper and .list */
@@ -133,7 +133,7 @@ struct iter {
 	size_t next;	/* index, or byte offset in a string */
 };
 
-/* --- tokens and tree -------------------------------------------------------- */
+/* --- tokens and tree ------------------------------------------------- */
 enum token_kind { T_DATA, T_PRINT_BEGIN, T_PRINT_END, T_TAG_BEGIN, T_TAG_END,
 		  T_NAME, T_STRING, T_INT, T_FLOAT, T_OP, T_EOF };
 
@@ -181,8 +181,8 @@ struct frame {
 };
 
 /* One kind of node uses few of these; jinja_parse*.c says which:
- *	a, b, c		operands; the template of include, import, extends;
- *			target, iterable and condition of for
+ *	a, b, c		operands; the template of include, import and
+ *			extends; target, iterable and condition of for
  *	kids		items, operands, arguments, targets of with
  *	body, other	bodies (other: else; values of with or dict; elif)
  */
@@ -198,7 +198,7 @@ struct node {
 	const char **alias;		/* from import */
 	struct nodes key_value;
 	size_t key_count;
-	bool store, parameter;		/* names: assigned, or bound by its frame */
+	bool store, parameter;		/* a name: assigned, bound by frame */
 	bool flag;			/* recursive, scoped, ignore missing */
 	bool required, with_context;
 	bool toplevel;			/* its assignments reach the context */
@@ -220,7 +220,7 @@ struct template {
 	bool missing;			/* looked for and not there */
 };
 
-/* --- running ---------------------------------------------------------------- */
+/* --- running --------------------------------------------------------- */
 struct scope {
 	struct scope *parent;
 	const struct frame *frame;
@@ -281,7 +281,7 @@ struct jinja {
 	struct value none, yes, no, empty;
 };
 
-/* --- jinja_value.c: memory, failures, values -------------------------------- */
+/* --- jinja_value.c: memory, failures, values ------------------------- */
 void *jinja_alloc(struct jinja *j, size_t size_bytes);
 void jinja_free_all(struct jinja *j);
 static inline bool jinja_failed(const struct jinja *j)
@@ -327,7 +327,7 @@ void jinja_dict_set(struct jinja *j, struct dict *dict, struct value *key,
 void jinja_dict_put(struct jinja *j, struct dict *dict, const char *key,
 		    struct value *value);
 
-/* --- jinja_compare.c -------------------------------------------------------- */
+/* --- jinja_compare.c ------------------------------------------------- */
 bool jinja_truth(struct jinja *j, const struct value *v);
 bool jinja_equal(struct jinja *j, const struct value *a, const struct value *b);
 /* a < b, a <= b ...; op is '<', '>', OP('<','=') or OP('>','='). */
@@ -339,7 +339,7 @@ double jinja_as_double(const struct value *v);
 /* Ints and bools. Fails with "what must be an integer" otherwise. */
 int64_t jinja_as_int(struct jinja *j, const struct value *v, const char *what);
 
-/* --- jinja_iter.c ----------------------------------------------------------- */
+/* --- jinja_iter.c ---------------------------------------------------- */
 bool jinja_iterable(const struct value *v);
 struct iter jinja_iter(struct jinja *j, struct value *v);
 struct value *jinja_next(struct jinja *j, struct iter *iter); /* NULL: end */
@@ -349,7 +349,7 @@ bool jinja_has_length(const struct value *v);
 int64_t jinja_length(struct jinja *j, const struct value *v);
 int64_t jinja_range_count(const struct value *range);
 
-/* --- jinja_repr.c ----------------------------------------------------------- */
+/* --- jinja_repr.c ---------------------------------------------------- */
 void jinja_put_float(struct kf_buf *out, double f);
 void jinja_put_str(struct jinja *j, struct kf_buf *out, struct value *v);
 void jinja_put_repr(struct jinja *j, struct kf_buf *out, struct value *v);
@@ -359,7 +359,7 @@ struct value *jinja_soft_str(struct jinja *j, struct value *v);
 struct value *jinja_filter_tojson(struct jinja *j, struct value *v,
 				  const struct args *args);
 
-/* --- jinja_text.c: strings are UTF-8, lengths are in characters -------------- */
+/* --- jinja_text.c: strings are UTF-8, lengths are in characters ------ */
 uint32_t jinja_char_at(const char *text, size_t len, size_t *width);
 size_t jinja_put_char(char out[5], uint32_t point);
 size_t jinja_char_count(const char *text, size_t len);
@@ -378,7 +378,8 @@ struct value *jinja_strip(struct jinja *j, struct value *s,
 			  struct value *chars, bool left, bool right);
 struct value *jinja_escape(struct jinja *j, struct value *v);
 struct value *jinja_replace(struct jinja *j, struct value *s,
-			    struct value *old, struct value *new, int64_t count);
+			    struct value *old, struct value *new,
+			    int64_t count);
 /* Splits at line ends as str.splitlines does. */
 struct value *jinja_splitlines(struct jinja *j, struct value *s);
 /* Offset of needle in hay from `from`, or SIZE_MAX. */
@@ -387,7 +388,7 @@ size_t jinja_find(const struct value *hay, const struct value *needle,
 struct value *jinja_pad(struct jinja *j, struct value *s, int64_t width,
 			char how);	/* 'c' center, 'l' ljust, 'r' rjust */
 
-/* --- jinja_number.c, jinja_format.c, jinja_wrap.c ---------------------------- */
+/* --- jinja_number.c, jinja_format.c, jinja_wrap.c -------------------- */
 struct value *jinja_arith(struct jinja *j, int op, struct value *a,
 			  struct value *b);
 struct value *jinja_sign(struct jinja *j, struct value *v, bool negate);
@@ -405,7 +406,7 @@ void jinja_wrap(struct kf_buf *out, const char *text, size_t len,
 		size_t width, bool break_words, bool break_hyphens,
 		const char *join);
 
-/* --- jinja_lexer.c, jinja_parse.c, jinja_parse_expr.c, jinja_scope.c --------- */
+/* --- jinja_lexer.c, jinja_parse.c, jinja_parse_expr.c, jinja_scope.c --- */
 struct parser {
 	struct jinja *j;
 	struct template *template;
@@ -426,7 +427,13 @@ bool jinja_take_op(struct parser *p, int op);
 bool jinja_take_name(struct parser *p, const char *name);
 void jinja_expect_op(struct parser *p, int op);
 const char *jinja_expect_name(struct parser *p);
+/* Fails, naming the token that is there; returns a node all the same. */
+struct node *jinja_unexpected(struct parser *p, const char *wanted);
 struct node *jinja_parse_expr(struct parser *p, bool with_cond);
+struct node *jinja_parse_primary(struct parser *p);
+struct node *jinja_parse_postfix(struct parser *p, struct node *node);
+struct node *jinja_parse_call(struct parser *p, struct node *callee);
+struct node *jinja_parse_test(struct parser *p, struct node *subject);
 /* end: a name that ends the tuple ("in", "recursive"), or NULL. */
 struct node *jinja_parse_tuple(struct parser *p, bool with_cond,
 			       const char *end);
@@ -434,11 +441,26 @@ struct node *jinja_parse_target(struct parser *p, const char *end);
 struct node *jinja_parse_filters(struct parser *p, struct node *subject,
 				 bool first_is_bare);
 
+/* The frame's own symbol of that name, or NULL. */
+struct symbol *jinja_symbol(const struct frame *frame, const char *name);
+/* Here or further out. */
+bool jinja_symbol_find(const struct frame *frame, const char *name,
+		       struct ref *ref);
+void jinja_symbol_parameter(struct jinja *j, struct frame *frame,
+			    const char *name);
+/* Notes what a statement or an expression does to the frame's names. */
+void jinja_scan(struct jinja *j, struct frame *frame, const struct node *node);
+void jinja_scan_all(struct jinja *j, struct frame *frame,
+		    const struct nodes *nodes);
+/* The target of a for: parameters of the frame. */
+void jinja_scan_target(struct jinja *j, struct frame *frame,
+		       const struct node *target);
+
 /* Binds every name of a parsed template to a slot; also the checks that Jinja2
  * makes before it runs anything. */
 void jinja_bind_names(struct jinja *j, struct template *template);
 
-/* --- jinja_eval.c, jinja_attr.c, jinja_call.c, jinja_exec.c ------------------ */
+/* --- jinja_eval.c, jinja_attr.c, jinja_call.c, jinja_exec.c ---------- */
 struct value *jinja_eval(struct jinja *j, struct run *run,
 			 const struct node *node);
 struct value *jinja_apply_filter(struct jinja *j, struct run *run,
@@ -476,7 +498,7 @@ int64_t jinja_loop_length(struct jinja *j, struct loop *loop);
 /* The text of one block of a context, depth 0 being the youngest. */
 struct value *jinja_block_text(struct jinja *j, const struct block_ref *block);
 
-/* --- jinja_template.c: loading, including, inheriting ------------------------ */
+/* --- jinja_template.c: loading, including, inheriting ---------------- */
 /* NULL when there is none of that name (not a failure). */
 struct template *jinja_template(struct jinja *j, const char *name);
 struct template *jinja_template_must(struct jinja *j, struct value *name);
@@ -505,15 +527,16 @@ void jinja_run_block(struct jinja *j, const struct block_list *list,
 		     size_t depth, struct context *context,
 		     struct kf_buf *out);
 
-/* --- jinja_filter*.c, jinja_test.c ------------------------------------------ */
+/* --- jinja_filter*.c, jinja_test.c ----------------------------------- */
 struct jinja_filter {
 	const char *name;
-	const char *parameters;	/* "length,killwords"; "*": bound by itself */
+	const char *parameters;	/* "length,killwords"; "*": any */
 	unsigned required;	/* of the parameters */
 	bool lazy;		/* Python computes it when it is walked */
 	jinja_filter_fn *call;
 };
-extern const struct jinja_filter jinja_filters_text[];	/* end in a NULL name */
+/* Each ends in a NULL name. */
+extern const struct jinja_filter jinja_filters_text[];
 extern const struct jinja_filter jinja_filters_list[];
 extern const struct jinja_filter jinja_filters_pick[];
 const struct jinja_filter *jinja_filter_find(const char *name);

@@ -37,13 +37,16 @@ int64_t jinja_range_count(const struct value *range)
 {
 	int64_t start = range->u.range.start, stop = range->u.range.stop;
 	int64_t step = range->u.range.step;
-	uint64_t span, stride;
+	uint64_t span, stride = (uint64_t)step;
 
-	if (step > 0 ? start >= stop : start <= stop)
+	/* range() refuses a step of 0. */
+	if (!stride || (step > 0 ? start >= stop : start <= stop))
 		return 0;
-	span = step > 0 ? (uint64_t)stop - (uint64_t)start :
-			  (uint64_t)start - (uint64_t)stop;
-	stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+	span = (uint64_t)stop - (uint64_t)start;
+	if (step < 0) {
+		span = 0 - span;
+		stride = 0 - stride;
+	}
 	span = (span - 1) / stride + 1;
 	return span > INT64_MAX ? INT64_MAX : (int64_t)span;
 }

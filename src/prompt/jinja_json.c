@@ -20,7 +20,8 @@ static void put_unit(struct dump *d, unsigned unit)
 static void put_char(struct dump *d, uint32_t point)
 {
 	static const char plain[] = "\n\r\t\b\f\\\"", name[] = "nrtbf\\\"";
-	const char *at = point && point < 128 ? strchr(plain, (int)point) : NULL;
+	const char *at = point && point < 128 ?
+			 strchr(plain, (int)point) : NULL;
 	char c = (char)point;
 
 	if (at) {

@@ -136,7 +136,7 @@ static void lex_comment(struct lexer *x)
 		jinja_fail(x->j, "a comment has no end");
 }
 
-/* --- inside of tags ------------------------------------------------------------ */
+/* --- inside of tags -------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -230,14 +230,15 @@ static void lex_int(struct lexer *x)
 	x->at = from;
 	without_underscores(x, end, text, sizeof(text));
 	for (const char *c = text; *c; c++) {
-		uint64_t digit = is_digit(*c) ? (uint64_t)(*c - '0') :
-						(uint64_t)((*c | 32) - 'a') + 10;
+		uint64_t digit = (uint64_t)(is_digit(*c) ? *c - '0' :
+					    (*c | 32) - 'a' + 10);
 
 		if (__builtin_mul_overflow(value, base, &value) ||
 		    __builtin_add_overflow(value, digit, &value))
 			value = UINT64_MAX;
 		if (value > INT64_MAX) {
-			jinja_fail(x->j, "an integer does not fit into 64 bits");
+			jinja_fail(x->j, "an integer does not fit into "
+				   "64 bits");
 			return;
 		}
 	}

@@ -114,7 +114,7 @@ void jinja_exec_for(struct jinja *j, struct run *run, const struct node *node,
 	jinja_exec(j, &in, &node->other);
 }
 
-/* --- the variable -------------------------------------------------------------------- */
+/* --- the variable ---------------------------------------------------- */
 
 struct value *jinja_loop_attr(struct jinja *j, struct loop *loop,
 			      const char *name)

@@ -29,7 +29,7 @@ static int64_t int_arg(struct jinja *j, const struct args *args, size_t i,
 			     otherwise;
 }
 
-/* --- strings ------------------------------------------------------------------------ */
+/* --- strings --------------------------------------------------------- */
 
 static struct value *str_upper(struct jinja *j, struct value *self,
 			       const struct args *args)
@@ -93,8 +93,7 @@ static struct value *split_space(struct jinja *j, struct value *self,
 		size_t end = at;
 
 		if (max-- == 0) {
-			push_part(j, list, self, at,
-				  jinja_trim_end(self->u.s.text, len));
+			push_part(j, list, self, at, len);
 			break;
 		}
 		while (end < len &&
@@ -298,7 +297,7 @@ static struct value *str_isdigit(struct jinja *j, struct value *self,
 			  "0123456789") == self->u.s.len);
 }
 
-/* --- lists and tuples ---------------------------------------------------------------- */
+/* --- lists and tuples ------------------------------------------------ */
 
 static struct value *list_append(struct jinja *j, struct value *self,
 				 const struct args *args)
@@ -353,7 +352,7 @@ static struct value *list_pop(struct jinja *j, struct value *self,
 	return v;
 }
 
-/* --- ranges ----------------------------------------------------------------------------- */
+/* --- ranges ---------------------------------------------------------- */
 
 static struct value *range_count(struct jinja *j, struct value *self,
 				 const struct args *args)
@@ -370,7 +369,7 @@ static struct value *range_index(struct jinja *j, struct value *self,
 			     self->u.range.start) / self->u.range.step);
 }
 
-/* --- dicts ------------------------------------------------------------------------------ */
+/* --- dicts ----------------------------------------------------------- */
 
 static struct value *view(struct jinja *j, struct value *self, char what)
 {
@@ -430,22 +429,25 @@ static struct value *dict_update(struct jinja *j, struct value *self,
 	return &j->none;
 }
 
-/* --- tables ------------------------------------------------------------------------------ */
+/* --- tables ---------------------------------------------------------- */
 
 static const struct method str_methods[] = {
 	{ "upper", "", 0, str_upper }, { "lower", "", 0, str_lower },
 	{ "capitalize", "", 0, str_capitalize },
-	{ "strip", "chars", 0, str_strip }, { "lstrip", "chars", 0, str_lstrip },
+	{ "strip", "chars", 0, str_strip },
+	{ "lstrip", "chars", 0, str_lstrip },
 	{ "rstrip", "chars", 0, str_rstrip },
 	{ "split", "sep,maxsplit", 0, str_split },
-	{ "splitlines", "", 0, str_splitlines }, { "join", "items", 1, str_join },
+	{ "splitlines", "", 0, str_splitlines },
+	{ "join", "items", 1, str_join },
 	{ "startswith", "prefix", 1, str_startswith },
 	{ "endswith", "suffix", 1, str_endswith },
 	{ "removeprefix", "prefix", 1, str_removeprefix },
 	{ "removesuffix", "suffix", 1, str_removesuffix },
 	{ "replace", "old,new,count", 2, str_replace },
 	{ "find", "text", 1, str_find }, { "count", "text", 1, str_count },
-	{ "center", "width", 1, str_center }, { "ljust", "width", 1, str_ljust },
+	{ "center", "width", 1, str_center },
+	{ "ljust", "width", 1, str_ljust },
 	{ "rjust", "width", 1, str_rjust }, { "isdigit", "", 0, str_isdigit },
 	{ .name = NULL },
 };
@@ -496,7 +498,7 @@ struct value *jinja_call_method(struct jinja *j, struct value *self,
 				const char *name, const struct args *args)
 {
 	const struct method *method = find(self, name);
-	struct args bound;
+	struct args *bound = jinja_alloc(j, sizeof(*bound));
 
 	if (self->kind == V_LOOP)
 		return jinja_loop_call(j, self->u.loop, name, args);
@@ -504,7 +506,7 @@ struct value *jinja_call_method(struct jinja *j, struct value *self,
 	if (!method)
 		return jinja_fail(j, "%s cannot be called", name);
 	if (!jinja_bind(j, name, method->parameters, method->required, args,
-			&bound))
+			bound))
 		return &j->none;
-	return method->call(j, self, &bound);
+	return method->call(j, self, bound);
 }

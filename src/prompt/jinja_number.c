@@ -25,7 +25,7 @@ static struct value *type_error(struct jinja *j, int op, const struct value *a,
 			  jinja_kind_name(a), jinja_kind_name(b));
 }
 
-/* --- numbers ------------------------------------------------------------------ */
+/* --- numbers --------------------------------------------------------- */
 
 static int64_t whole(const struct value *v)
 {
@@ -37,7 +37,8 @@ static struct value *int_power(struct jinja *j, int64_t base, int64_t exponent)
 	int64_t result = 1;
 
 	for (;;) {
-		if (exponent & 1 && __builtin_mul_overflow(result, base, &result))
+		if (exponent & 1 &&
+		    __builtin_mul_overflow(result, base, &result))
 			return overflow(j);
 		exponent >>= 1;
 		if (!exponent)
@@ -52,7 +53,8 @@ static struct value *float_power(struct jinja *j, double a, double b)
 	double result = pow(a, b);
 
 	if (a == 0 && b < 0)
-		return jinja_fail(j, "0.0 cannot be raised to a negative power");
+		return jinja_fail(j, "0.0 cannot be raised to a negative "
+				  "power");
 	if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b))
 		return jinja_fail(j, "a negative number raised to a fraction "
 				  "is complex");
@@ -148,7 +150,7 @@ static struct value *int_arith(struct jinja *j, int op, int64_t a, int64_t b)
 	return over ? overflow(j) : jinja_int(j, result);
 }
 
-/* --- strings and lists ---------------------------------------------------------- */
+/* --- strings and lists ----------------------------------------------- */
 
 static struct value *add_text(struct jinja *j, struct value *a, struct value *b)
 {
@@ -166,7 +168,8 @@ static struct value *add_text(struct jinja *j, struct value *a, struct value *b)
 	return safe ? jinja_safe(j, sum->u.s.text, sum->u.s.len) : sum;
 }
 
-static struct value *add_lists(struct jinja *j, struct value *a, struct value *b)
+static struct value *add_lists(struct jinja *j, struct value *a,
+			       struct value *b)
 {
 	struct value *sum = jinja_new(j, a->kind);
 
@@ -243,7 +246,7 @@ struct value *jinja_sign(struct jinja *j, struct value *v, bool negate)
 	return jinja_fail(j, "a sign before a %s", jinja_kind_name(v));
 }
 
-/* --- conversions ---------------------------------------------------------------- */
+/* --- conversions ----------------------------------------------------- */
 
 /* Digits of a number without the underscores that Python allows between them,
  * without white space around. False if they stand elsewhere. */
@@ -394,7 +397,7 @@ struct value *jinja_to_float(struct jinja *j, struct value *v,
 	return jinja_float(j, f);
 }
 
-/* --- rounding ------------------------------------------------------------------- */
+/* --- rounding -------------------------------------------------------- */
 
 /* To the nearest, ties to even, of the exact decimal value. */
 static double round_half_even(double f, int64_t digits)

@@ -60,7 +60,8 @@ static void repr_char(struct kf_buf *out, uint32_t point, char quote,
 		      const char *raw, size_t width)
 {
 	static const char plain[] = "\n\r\t\\", name[] = "nrt\\";
-	const char *at = point && point < 128 ? strchr(plain, (int)point) : NULL;
+	const char *at = point && point < 128 ?
+			 strchr(plain, (int)point) : NULL;
 
 	if (at)
 		kf_buf_printf(out, "\\%c", name[at - plain]);

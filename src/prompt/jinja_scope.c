@@ -23,242 +23,10 @@ struct binder {
 	bool soft;	/* inside an if: an unknown filter may stay unused */
 };
 
-/* --- frames --------------------------------------------------------------------- */
+/* --- is a special name used? ----------------------------------------- */
 
-static struct symbol *own(const struct frame *frame, const char *name)
-{
-	for (size_t i = 0; i < frame->count; i++)
-		if (!strcmp(frame->at[i].name, name))
-			return &frame->at[i];
-	return NULL;
-}
-
-/* Finds a name here or further out. */
-static bool find(const struct frame *frame, const char *name, struct ref *ref)
-{
-	const struct symbol *symbol;
-
-	for (*ref = (struct ref) { 0 }; frame; frame = frame->parent) {
-		symbol = own(frame, name);
-		if (symbol) {
-			ref->slot = (unsigned)(symbol - frame->at);
-			return true;
-		}
-		ref->hops++;
-	}
-	return false;
-}
-
-static struct symbol *define(struct jinja *j, struct frame *frame,
-			     const char *name, enum load load)
-{
-	struct symbol *symbol = own(frame, name);
-
-	if (!symbol) {
-		if (frame->count == frame->cap) {
-			size_t cap = frame->cap ? 2 * frame->cap : 8;
-			struct symbol *at = jinja_alloc(j, cap * sizeof(*at));
-
-			if (frame->count)
-				memcpy(at, frame->at,
-				       frame->count * sizeof(*at));
-			frame->at = at;
-			frame->cap = cap;
-		}
-		symbol = &frame->at[frame->count++];
-		*symbol = (struct symbol) { .name = name };
-	}
-	symbol->load = load;
-	return symbol;
-}
-
-static void define_parameter(struct jinja *j, struct frame *frame,
-			     const char *name)
-{
-	define(j, frame, name, LOAD_PARAMETER)->stored = true;
-}
-
-static void load_outer(struct frame *frame, struct symbol *symbol,
-		       enum load otherwise)
-{
-	struct ref ref;
-
-	symbol->load = otherwise;
-	if (frame->parent && find(frame->parent, symbol->name, &ref)) {
-		ref.hops++;
-		symbol->load = LOAD_OUTER;
-		symbol->outer = ref;
-	}
-}
-
-static void scan_store(struct jinja *j, struct frame *frame, const char *name)
-{
-	struct symbol *symbol = own(frame, name);
-
-	if (!symbol) {
-		symbol = define(j, frame, name, LOAD_NOTHING);
-		load_outer(frame, symbol, LOAD_NOTHING);
-	}
-	symbol->stored = true;
-}
-
-static void scan_load(struct jinja *j, struct frame *frame, const char *name)
-{
-	struct ref ref;
-
-	if (!find(frame, name, &ref))
-		define(j, frame, name, LOAD_CONTEXT);
-}
-
-/* --- scanning a frame -------------------------------------------------------------- */
-
-static void scan(struct jinja *j, struct frame *frame, const struct node *node);
-
-static void scan_all(struct jinja *j, struct frame *frame,
-		     const struct nodes *nodes)
-{
-	for (size_t i = 0; i < nodes->count; i++)
-		scan(j, frame, nodes->at[i]);
-}
-
-static struct frame copy_of(struct jinja *j, const struct frame *frame)
-{
-	struct frame copy = *frame;
-
-	copy.at = jinja_alloc(j, (frame->cap + 1) * sizeof(copy.at[0]));
-	if (frame->count)
-		memcpy(copy.at, frame->at, frame->count * sizeof(copy.at[0]));
-	return copy;
-}
-
-/* What the three branches of an if did to the frame's names. */
-static void merge(struct jinja *j, struct frame *frame,
-		  const struct frame branch[3])
-{
-	struct frame before = copy_of(j, frame);
-
-	for (size_t b = 0; b < 3; b++) {
-		for (size_t i = 0; i < branch[b].count; i++) {
-			const struct symbol *from = &branch[b].at[i];
-			struct symbol *to = define(j, frame, from->name,
-						   from->load);
-
-			to->outer = from->outer;
-			to->stored |= from->stored;
-		}
-	}
-	for (size_t i = 0; i < frame->count; i++) {
-		struct symbol *symbol = &frame->at[i];
-		const struct symbol *old = own(&before, symbol->name);
-		size_t stores = 0;
-
-		for (size_t b = 0; b < 3; b++) {
-			const struct symbol *in = own(&branch[b], symbol->name);
-
-			stores += in && in->stored;
-		}
-		if (stores && stores < 3 && !(old && old->stored))
-			load_outer(frame, symbol, LOAD_CONTEXT);
-	}
-}
-
-static void scan_if(struct jinja *j, struct frame *frame,
-		    const struct node *node)
-{
-	struct frame branch[3];
-
-	scan(j, frame, node->a);
-	for (size_t b = 0; b < 3; b++)
-		branch[b] = copy_of(j, frame);
-	scan_all(j, &branch[0], &node->body);
-	scan_all(j, &branch[1], &node->elif);
-	scan_all(j, &branch[2], &node->other);
-	merge(j, frame, branch);
-}
-
-static void scan_expr(struct jinja *j, struct frame *frame,
-		      const struct node *node)
-{
-	const struct node *operand[] = { node->a, node->b, node->c, node->star,
-					 node->star2 };
-
-	for (size_t i = 0; i < KF_COUNT(operand); i++)
-		if (operand[i])
-			scan(j, frame, operand[i]);
-	scan_all(j, frame, &node->kids);
-	scan_all(j, frame, &node->other);
-	scan_all(j, frame, &node->key_value);
-}
-
-static void scan_name(struct jinja *j, struct frame *frame,
-		      const struct node *node)
-{
-	if (node->parameter)
-		define_parameter(j, frame, node->name);
-	else if (node->store)
-		scan_store(j, frame, node->name);
-	else
-		scan_load(j, frame, node->name);
-}
-
-static void scan(struct jinja *j, struct frame *frame, const struct node *node)
-{
-	switch (node->kind) {
-	case N_NAME:
-		scan_name(j, frame, node);
-		break;
-	case N_NSREF:
-		scan_load(j, frame, node->name);
-		break;
-	case N_IF:
-		scan_if(j, frame, node);
-		break;
-	case N_FOR:
-		scan(j, frame, node->b);
-		break;
-	case N_SET:
-		scan(j, frame, node->b);
-		scan(j, frame, node->a);
-		break;
-	case N_SET_BLOCK:
-	case N_CALL_BLOCK:
-	case N_FILTER_BLOCK:
-		scan(j, frame, node->a);
-		break;
-	case N_WITH:
-		scan_all(j, frame, &node->other);
-		break;
-	case N_MACRO:
-		scan_store(j, frame, node->name);
-		break;
-	case N_IMPORT:
-		scan(j, frame, node->a);
-		scan_store(j, frame, node->name);
-		break;
-	case N_FROM:
-		scan(j, frame, node->a);
-		for (size_t i = 0; i < node->key_count; i++)
-			scan_store(j, frame, node->alias[i]);
-		break;
-	case N_BLOCK:
-		break;
-	default:
-		scan_expr(j, frame, node);
-	}
-}
-
-static void scan_target(struct jinja *j, struct frame *frame,
-			const struct node *target)
-{
-	if (target->kind == N_NAME)
-		define_parameter(j, frame, target->name);
-	for (size_t i = 0; i < target->kids.count; i++)
-		scan_target(j, frame, target->kids.at[i]);
-}
-
-/* --- is a special name used? ---------------------------------------------------------- */
-
-enum use { UNUSED, USED, HIDDEN };	/* hidden: assigned before it is read */
+/* Hidden: assigned before it is read. */
+enum use { UNUSED, USED, HIDDEN };
 
 static enum use used(const struct node *node, const char *name);
 
@@ -300,7 +68,7 @@ static enum use used(const struct node *node, const char *name)
 	return use == UNUSED && node->c ? used(node->c, name) : use;
 }
 
-/* --- binding ----------------------------------------------------------------------------- */
+/* --- binding --------------------------------------------------------- */
 
 static void bind(struct binder *b, struct node *node);
 
@@ -314,7 +82,7 @@ static struct ref ref_of(struct binder *b, const char *name)
 {
 	struct ref ref = { 0 };
 
-	if (!find(b->frame, name, &ref))
+	if (!jinja_symbol_find(b->frame, name, &ref))
 		jinja_fail(b->j, "%s is not known here", name);
 	return ref;
 }
@@ -388,17 +156,17 @@ static void bind_for(struct binder *b, struct node *node)
 			 has_scoped_block(&node->other) ||
 			 used_in(&node->body, "loop") == USED;
 	/* The target first: its slots are the same in body and condition. */
-	scan_target(b->j, body.frame, node->a);
+	jinja_scan_target(b->j, body.frame, node->a);
 	if (node->has_loop) {
-		define_parameter(b->j, body.frame, "loop");
+		jinja_symbol_parameter(b->j, body.frame, "loop");
 		node->ref.slot = (unsigned)body.frame->count - 1;
 	}
-	scan_all(b->j, body.frame, &node->body);
-	scan_all(b->j, other.frame, &node->other);
+	jinja_scan_all(b->j, body.frame, &node->body);
+	jinja_scan_all(b->j, other.frame, &node->other);
 	bind(b, node->b);
 	if (node->c) {
-		scan_target(b->j, test.frame, node->a);
-		scan(b->j, test.frame, node->c);
+		jinja_scan_target(b->j, test.frame, node->a);
+		jinja_scan(b->j, test.frame, node->c);
 		bind(&test, node->c);
 	}
 	bind(&body, node->a);
@@ -431,7 +199,7 @@ static bool special(struct binder *b, struct node *node, struct frame *frame,
 				   "default");
 		return true;
 	}
-	define_parameter(b->j, frame, name);
+	jinja_symbol_parameter(b->j, frame, name);
 	return true;
 }
 
@@ -440,9 +208,9 @@ static void bind_macro_body(struct binder *b, struct node *node)
 	struct frame *frame = inner(b);
 	struct binder in = inside(b, frame);
 
-	scan_all(b->j, frame, &node->kids);
-	scan_all(b->j, frame, &node->other);
-	scan_all(b->j, frame, &node->body);
+	jinja_scan_all(b->j, frame, &node->kids);
+	jinja_scan_all(b->j, frame, &node->other);
+	jinja_scan_all(b->j, frame, &node->body);
 	node->has_caller = special(b, node, frame, "caller");
 	node->has_kwargs = special(b, node, frame, "kwargs");
 	node->has_varargs = special(b, node, frame, "varargs");
@@ -456,8 +224,8 @@ static void bind_filter_block(struct binder *b, struct node *node)
 	struct frame *frame = inner(b);
 	struct binder in = inside(b, frame);
 
-	scan_all(b->j, frame, &node->body);
-	scan(b->j, frame, node->a);
+	jinja_scan_all(b->j, frame, &node->body);
+	jinja_scan(b->j, frame, node->a);
 	bind(&in, node->a);
 	bind_body(b, node, frame);
 }
@@ -467,8 +235,8 @@ static void bind_with(struct binder *b, struct node *node)
 	struct frame *frame = inner(b);
 	struct binder in = inside(b, frame);
 
-	scan_all(b->j, frame, &node->kids);
-	scan_all(b->j, frame, &node->body);
+	jinja_scan_all(b->j, frame, &node->kids);
+	jinja_scan_all(b->j, frame, &node->body);
 	bind_all(b, &node->other);
 	bind_all(&in, &node->kids);
 	bind_body(b, node, frame);
@@ -479,9 +247,9 @@ static void bind_set_block(struct binder *b, struct node *node)
 	struct frame *frame = inner(b);
 	struct binder in = inside(b, frame);
 
-	scan_all(b->j, frame, &node->body);
+	jinja_scan_all(b->j, frame, &node->body);
 	if (node->b)
-		scan(b->j, frame, node->b);
+		jinja_scan(b->j, frame, node->b);
 	bind(b, node->a);
 	if (node->b)
 		bind(&in, node->b);
@@ -514,8 +282,9 @@ static void bind_expr(struct binder *b, struct node *node)
 				   node->star2 };
 	bool soft = b->soft;
 
-	if ((node->kind == N_FILTER && !soft && !jinja_filter_find(node->name)) ||
-	    (node->kind == N_TEST && !soft && !jinja_test_exists(node->name))) {
+	if (!soft &&
+	    ((node->kind == N_FILTER && !jinja_filter_find(node->name)) ||
+	     (node->kind == N_TEST && !jinja_test_exists(node->name)))) {
 		jinja_fail(b->j, "no %s is called %s", node->kind == N_TEST ?
 			   "test" : "filter", node->name);
 		return;
@@ -590,10 +359,10 @@ static void bind_block(struct jinja *j, struct template *template,
 	struct binder b = { j, template, frame, false, false };
 
 	if (used_in(&node->body, "self") == USED)
-		define_parameter(j, frame, "self");
+		jinja_symbol_parameter(j, frame, "self");
 	if (used_in(&node->body, "super") == USED)
-		define_parameter(j, frame, "super");
-	scan_all(j, frame, &node->body);
+		jinja_symbol_parameter(j, frame, "super");
+	jinja_scan_all(j, frame, &node->body);
 	node->frame = frame;
 	bind_all(&b, &node->body);
 }
@@ -612,8 +381,8 @@ void jinja_bind_names(struct jinja *j, struct template *template)
 					   blocks->at[i]->name);
 			}
 	if (used_in(&template->body, "self") == USED)
-		define_parameter(j, frame, "self");
-	scan_all(j, frame, &template->body);
+		jinja_symbol_parameter(j, frame, "self");
+	jinja_scan_all(j, frame, &template->body);
 	template->frame = frame;
 	bind_all(&b, &template->body);
 	for (size_t i = 0; i < blocks->count && !jinja_failed(j); i++)

@@ -1,7 +1,7 @@
 /* Whole templates: loading, contexts, include, import, extends, blocks. */
 #include "prompt/jinja_internal.h"
 
-/* --- loading ------------------------------------------------------------------------ */
+/* --- loading --------------------------------------------------------- */
 
 static void load(struct jinja *j, struct template *template)
 {
@@ -66,7 +66,7 @@ struct template *jinja_template_must(struct jinja *j, struct value *name)
 	return template ? template : no_template(j, name);
 }
 
-/* --- contexts ------------------------------------------------------------------------ */
+/* --- contexts -------------------------------------------------------- */
 
 struct value *jinja_resolve(struct jinja *j, const struct context *context,
 			    const char *name)
@@ -152,7 +152,7 @@ struct dict *jinja_context_all(struct jinja *j, const struct context *context,
 	return all;
 }
 
-/* --- rendering one -------------------------------------------------------------------- */
+/* --- rendering one --------------------------------------------------- */
 
 void jinja_render_root(struct jinja *j, struct template *template,
 		       struct context *context, struct kf_buf *out)
@@ -194,9 +194,9 @@ void jinja_render_root(struct jinja *j, struct template *template,
 	j->line = line;
 }
 
-/* --- include and import ----------------------------------------------------------------- */
+/* --- include and import ---------------------------------------------- */
 
-/* The module of a template that is imported. Without context it is made once. */
+/* What an imported template exports. Without context it is made once. */
 static struct value *module_of(struct jinja *j, struct run *run,
 			       struct template *template, bool with_context)
 {
@@ -334,7 +334,7 @@ void jinja_exec_import(struct jinja *j, struct run *run,
 	}
 }
 
-/* --- inheritance -------------------------------------------------------------------------- */
+/* --- inheritance ----------------------------------------------------- */
 
 void jinja_exec_extends(struct jinja *j, struct run *run,
 			const struct node *node)

@@ -200,7 +200,8 @@ static bool is_in(struct jinja *j, struct value *v, struct value *const *arg)
 	return jinja_contains(j, arg[0], v);
 }
 
-static bool is_filter(struct jinja *j, struct value *v, struct value *const *arg)
+static bool is_filter(struct jinja *j, struct value *v,
+		      struct value *const *arg)
 {
 	(void)j;
 	(void)arg;

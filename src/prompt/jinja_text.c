@@ -129,7 +129,8 @@ static size_t step_back(const char *text, size_t end)
 {
 	size_t at = end - 1, width;
 
-	while (at > 0 && end - at < 4 && ((unsigned char)text[at] & 0xc0) == 0x80)
+	while (at > 0 && end - at < 4 &&
+	       ((unsigned char)text[at] & 0xc0) == 0x80)
 		at--;
 	jinja_char_at(text + at, end - at, &width);
 	return at + width == end ? at : end - 1;
@@ -149,7 +150,7 @@ size_t jinja_trim_end(const char *text, size_t len)
 	return len;
 }
 
-/* --- case -------------------------------------------------------------------- */
+/* --- case ------------------------------------------------------------ */
 
 static const struct { uint32_t from, to, down; } letters[] = {
 	{ 'A', 'Z', 32 }, { 0xc0, 0xd6, 32 }, { 0xd8, 0xde, 32 },
@@ -237,7 +238,7 @@ struct value *jinja_title(struct jinja *j, struct value *s)
 	return change_case(j, s, 't');
 }
 
-/* --- cutting and replacing ----------------------------------------------------- */
+/* --- cutting and replacing ------------------------------------------- */
 
 static bool strippable(const struct value *chars, const char *at, size_t width)
 {

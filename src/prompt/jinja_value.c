@@ -1,6 +1,6 @@
 #include "prompt/jinja_internal.h"
 
-/* --- memory ------------------------------------------------------------------ */
+/* --- memory ---------------------------------------------------------- */
 
 struct chunk {
 	struct chunk *next;
@@ -53,7 +53,7 @@ char *jinja_copy(struct jinja *j, const char *text, size_t len)
 	return copy;
 }
 
-/* --- failures ---------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------- */
 
 static void KF_PRINTF(3, 0) fail(struct jinja *j, enum kf_code code,
 				 const char *fmt, va_list ap)
@@ -107,7 +107,7 @@ void jinja_leave(struct jinja *j)
 	j->depth--;
 }
 
-/* --- making values ------------------------------------------------------------ */
+/* --- making values --------------------------------------------------- */
 
 struct value *jinja_new(struct jinja *j, enum value_kind kind)
 {
@@ -277,7 +277,7 @@ const char *jinja_kind_name(const struct value *v)
 	return name[v->kind];
 }
 
-/* --- lists and dicts ---------------------------------------------------------- */
+/* --- lists and dicts ------------------------------------------------- */
 
 void jinja_push(struct jinja *j, struct list *list, struct value *item)
 {

@@ -8,12 +8,14 @@ struct wrap {
 	const char *text;
 	size_t len;
 	bool hyphens;
+	size_t chunk, chunk_stop;	/* the chunk that was found last */
 };
 
 static uint32_t char_at(const struct wrap *w, size_t at, size_t *width)
 {
 	*width = 1;
-	return at < w->len ? jinja_char_at(w->text + at, w->len - at, width) : 0;
+	return at < w->len ?
+		jinja_char_at(w->text + at, w->len - at, width) : 0;
 }
 
 /* textwrap knows only ASCII white space. */
@@ -29,7 +31,8 @@ static bool is_letter(uint32_t c)
 
 static bool is_punct_or_word(uint32_t c)
 {
-	return c && (jinja_is_word(c) || (c < 128 && strchr("!\"'&.,?", (int)c)));
+	return c && (jinja_is_word(c) ||
+		     (c < 128 && strchr("!\"'&.,?", (int)c)));
 }
 
 static uint32_t before(const struct wrap *w, size_t at, size_t *begin)
@@ -81,7 +84,7 @@ static bool breaks_after(const struct wrap *w, size_t at)
 	return is_letter(char_at(w, after, &width));
 }
 
-static size_t chunk_end(const struct wrap *w, size_t at)
+static size_t find_chunk_end(const struct wrap *w, size_t at)
 {
 	size_t width, end = at, dash;
 
@@ -107,6 +110,27 @@ static size_t chunk_end(const struct wrap *w, size_t at)
 	return end;
 }
 
+/* The rest of a chunk that was split ends where the chunk does. */
+static size_t chunk_end(struct wrap *w, size_t at)
+{
+	if (at < w->chunk || at >= w->chunk_stop) {
+		w->chunk = at;
+		w->chunk_stop = find_chunk_end(w, at);
+	}
+	return w->chunk_stop;
+}
+
+/* Characters, counted up to one more than a line holds. */
+static size_t count_chars(const struct wrap *w, size_t at, size_t end,
+			  size_t most)
+{
+	size_t count = 0, width;
+
+	for (; at < end && count <= most; at += width, count++)
+		jinja_char_at(w->text + at, end - at, &width);
+	return count;
+}
+
 static bool is_blank(const char *text, size_t begin, size_t end)
 {
 	return jinja_skip_space(text, end, begin) >= end;
@@ -117,21 +141,21 @@ static size_t split_long(const struct wrap *w, size_t at, size_t end,
 			 size_t room)
 {
 	size_t cut = at + jinja_char_offset(w->text + at, end - at, room);
-	size_t hyphen = cut;
+	size_t hyphen = cut, other = at;
 
 	if (!w->hyphens)
 		return cut;
 	while (hyphen > at && w->text[hyphen - 1] != '-')
 		hyphen--;
 	/* Something other than dashes must stand before it. */
-	if (hyphen > at + 1 && strspn(w->text + at, "-") < hyphen - 1 - at)
-		return hyphen;
-	return cut;
+	while (other < hyphen && w->text[other] == '-')
+		other++;
+	return hyphen > at + 1 && other + 1 < hyphen ? hyphen : cut;
 }
 
 /* One line from `at` on; *end is where its text ends. Returns where the next
  * line begins. */
-static size_t fill_line(const struct wrap *w, size_t at, size_t width,
+static size_t fill_line(struct wrap *w, size_t at, size_t width,
 			bool break_words, size_t *end)
 {
 	size_t chars = 0, last = at, next = at, begin = at, size = 0;
@@ -139,7 +163,7 @@ static size_t fill_line(const struct wrap *w, size_t at, size_t width,
 	while (next < w->len) {
 		size_t stop = chunk_end(w, next);
 
-		size = jinja_char_count(w->text + next, stop - next);
+		size = count_chars(w, next, stop, width);
 		if (chars + size > width)
 			break;
 		last = next;
@@ -156,9 +180,9 @@ static size_t fill_line(const struct wrap *w, size_t at, size_t width,
 			next = stop;
 		}
 	}
-	*end = last < next && !is_blank(w->text, last, next) ? next : last;
-	if (last == next)	/* nothing was added: what is there stays */
-		*end = next;
+	/* White space at the end goes, unless an empty piece follows it: so it
+	 * is in Python. */
+	*end = last < next && is_blank(w->text, last, next) ? last : next;
 	return next;
 }
 
@@ -166,7 +190,8 @@ void jinja_wrap(struct kf_buf *out, const char *text, size_t len,
 		size_t width, bool break_words, bool break_hyphens,
 		const char *join)
 {
-	struct wrap w = { text, len, break_hyphens };
+	struct wrap w = { .text = text, .len = len,
+			  .hyphens = break_hyphens };
 	size_t at = 0, lines = 0, end, next;
 
 	while (at < len) {

@@ -32,7 +32,8 @@ struct kf_prompt_request {
 	const char *prompts_dir;	/* override; NULL */
 	unsigned attempt, attempt_max;
 	bool optimize;			/* false: functional pass */
-	bool plateau;			/* gains flattened: ask for another algorithm */
+	bool plateau;			/* gains flattened: ask for another
+					   algorithm */
 	double target_speedup;		/* NaN: none */
 	const struct kf_prompt_attempt *previous;	/* NULL at first */
 	const struct kf_prompt_attempt *best;		/* NULL until correct */

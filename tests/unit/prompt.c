@@ -12,7 +12,7 @@
 #include "prompt/context.h"
 #include "prompt/jinja.h"
 
-/* --- a request, put together by hand ---------------------------------------- */
+/* --- a request, put together by hand --------------------------------- */
 
 struct fixture {
 	struct kf_platform platform;
@@ -143,7 +143,7 @@ static struct kf_prompt_attempt *correct(struct fixture *f, size_t i,
 	return &f->attempt[i];
 }
 
-/* --- tests ------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------- */
 
 static void test_the_first_prompt_has_all_that_is_needed(void **state)
 {
@@ -372,6 +372,13 @@ static void test_many_weights_are_counted_not_listed(void **state)
 	kf_prompt_release(&prompt);
 }
 
+static void write_text(const char *path, const char *text)
+{
+	struct kf_err err = { 0 };
+
+	assert_int_equal(kf_file_write(path, text, strlen(text), &err), KF_OK);
+}
+
 static void test_a_template_can_be_overridden(void **state)
 {
 	char dir[] = "/tmp/kforge-prompts-XXXXXX";
@@ -382,16 +389,14 @@ static void test_a_template_can_be_overridden(void **state)
 
 	assert_non_null(mkdtemp(dir));
 	path = kf_path_join(dir, "generate.md.j2");
-	assert_int_equal(kf_file_write(path, "mine: {{ problem.name }}\n{% "
-				       "include 'answer.md.j2' %}", 55, &err),
-			 KF_OK);
+	write_text(path, "mine: {{ problem.name }}\n"
+		   "{% include 'answer.md.j2' %}");
 	f->req.prompts_dir = dir;
 	make(f, &prompt);
 	check_has(&prompt, "mine: rows\n## Your answer");
 	kf_prompt_release(&prompt);
 
-	assert_int_equal(kf_file_write(path, "a\n{{ problem.nme }}", 19, &err),
-			 KF_OK);
+	write_text(path, "a\n{{ problem.nme }}");
 	assert_int_equal(kf_prompt_make(&f->req, &prompt, &err), KF_E_INPUT);
 	assert_string_equal(err.text, "generate.md.j2:2: a dict has no "
 			    "attribute 'nme'");
@@ -420,8 +425,7 @@ static void test_templates_do_not_leave_their_folder(void **state)
 		char *text = kf_format("{%% include '%s' %%}", names[i]);
 		struct kf_prompt prompt;
 
-		assert_int_equal(kf_file_write(path, text, strlen(text), &err),
-				 KF_OK);
+		write_text(path, text);
 		assert_int_equal(kf_prompt_make(&f->req, &prompt, &err),
 				 KF_E_INPUT);
 		assert_non_null(strstr(err.text, "there is no template"));
