@@ -299,7 +299,7 @@ static enum kf_code load_oracle(const struct loader *l, const char *name,
 	c->exact = kf_alloc(bytes);
 	code = find_all(l, file, "expect", b->out, b->out_count,
 			KF_DTYPE_NONE, c->expect);
-	if (!code && b->has_exact)
+	if (!code && scales && b->has_exact)
 		code = find_all(l, file, "exact", b->out, b->out_count, KF_F64,
 				(const void **)c->exact);
 	c->react = kf_alloc(bytes);

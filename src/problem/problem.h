@@ -72,8 +72,8 @@ struct kf_case {
 	const void **weight;	/* [weight_count]; NULL: the declared weights */
 	const void **expect;	/* [out_count]; reference in the problem's dtype */
 	const double **exact;	/* [out_count]; float64; NULL for int/bool
-				   outputs or where the reference has no
-				   float64 form */
+				   outputs, in stock entries, and where the
+				   reference has no float64 form */
 	const float **react;	/* [out_count]; g; NULL for int/bool outputs and
 				   in stock entries */
 	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; NULL where
