@@ -1,4 +1,4 @@
-/* utf8.c - whatever the bytes, what comes out is UTF-8 and keeps its ceiling. */
+/* utf8.c - whatever the bytes, what comes out is UTF-8 and keeps its ceiling */
 #include <stdint.h>
 
 #include "base/base.h"
