@@ -146,7 +146,13 @@ static void conclude(struct kf_judgement *j)
 	compare_to_baseline(j);
 	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
 		j->ratio.width <= kf_stop_default.width;
-	if (!out->conclusive)
+	if (j->ratio.block_count < kf_stop_default.block_min)
+		kf_buf_printf(&j->notes, "the time comes from %zu block%s of "
+			      "calls, fewer than the %zu that an interval "
+			      "needs\n", j->ratio.block_count,
+			      j->ratio.block_count == 1 ? "" : "s",
+			      kf_stop_default.block_min);
+	else if (!out->conclusive)
 		kf_buf_printf(&j->notes, "the 95 %% interval is %.1f %% wide "
 			      "after %zu blocks, more than the 2 %% asked "
 			      "for\n", 100 * j->ratio.width,

@@ -110,9 +110,12 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 	if (!code && setup->baseline == KF_BASELINE_LIVE)
 		code = kf_baseline_start(spec, &out->problem, &out->bundle,
 					 &out->baseline, err);
-	if (!code && setup->baseline == KF_BASELINE_STORED)
-		kf_baseline_stored(spec, &out->problem,
-				   &out->baseline_stored_ns, measured_at);
+	if (!code && setup->baseline == KF_BASELINE_STORED &&
+	    !kf_baseline_stored(spec, &out->problem, &out->baseline_stored_ns,
+				measured_at))
+		kf_logf(spec->log, KF_LOG_WARN, "no baseline of %s is stored "
+			"yet, so there is no speed-up; judge once with "
+			"--baseline live", out->problem.name);
 	return code;
 }
 
