@@ -97,15 +97,21 @@ static void on_judging(struct kf_progress *p, const struct kf_event *e)
 	passing(p, line);
 }
 
-/* The first line of the feedback, short enough for one row. */
-static void first_line(const char *text, char *out, size_t size)
+/* The line of the feedback that tells most, short enough for one row: a
+ * compiler's first error, else the first line. */
+static void telling_line(const char *text, char *out, size_t size)
 {
-	size_t len = strcspn(text ? text : "", "\n");
+	const char *at = strstr(text, "error: ");
+	size_t len;
 
+	while (at && at > text && at[-1] != '\n')
+		at--;
+	if (!at)
+		at = text;
+	len = strcspn(at, "\n");
 	if (len >= size)
-		len = size - 1;
-	len = kf_utf8_cut(text ? text : "", len);
-	snprintf(out, size, "%.*s", (int)len, text ? text : "");
+		len = kf_utf8_cut(at, size - 1);
+	snprintf(out, size, "%.*s", (int)len, at);
 }
 
 static void on_judged(struct kf_progress *p, const struct kf_event *e)
@@ -115,7 +121,8 @@ static void on_judged(struct kf_progress *p, const struct kf_event *e)
 
 	attempt_label(e, label, sizeof(label));
 	if (a->state != KF_CORRECT) {
-		first_line(a->feedback, why, sizeof(why));
+		telling_line(a->feedback ? a->feedback : "", why,
+			     sizeof(why));
 		snprintf(line, sizeof(line), "%-16s %-20s %s: %s", label,
 			 kf_state_name(a->state), a->reason, why);
 		lasting(p, line);

@@ -37,8 +37,9 @@ def test_each_prompt_carries_what_went_wrong(scratch):
     assert result.status == 0, result
     second = kforge("show", scratch / "run", "2").out
     third = kforge("show", scratch / "run", "3").out
-    assert "compilation_failure" in second and "inputs" in second
-    assert "mismatch" in third and "expected" in third
+    assert "did not compile" in second
+    assert "has no member named 'inputs'" in second, second
+    assert "elements are wrong" in third and "expected, got" in third, third
 
 
 def test_without_a_correct_program_the_status_tells(scratch):
