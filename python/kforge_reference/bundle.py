@@ -13,7 +13,7 @@ from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
 FORMAT = 2
-STOCK_BYTES = 192 << 20     # of all stock entries together
+STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
 STOCK_BYTES_MAX = 1536 << 20    # beyond this even fewer than STOCK_MIN
