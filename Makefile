@@ -128,6 +128,8 @@ install: all
 	install -m 644 include/kforge/*.h $(DESTDIR)$(PREFIX)/include/kforge
 	cp -R platforms prompts problems python include \
 		$(DESTDIR)$(PREFIX)/share/kforge
+	find $(DESTDIR)$(PREFIX)/share/kforge -name __pycache__ -prune \
+		-exec rm -r {} +
 
 clean:
 	rm -rf $(BUILD)
