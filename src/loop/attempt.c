@@ -15,6 +15,7 @@ struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
 		.time_ns = (double)NAN,
 		.baseline_ns = (double)NAN,
 		.speedup = (double)NAN,
+		.speedup_low = (double)NAN,
 	};
 	return attempt;
 }
@@ -67,6 +68,8 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 	attempt->time_ns = verdict->time_ns;
 	attempt->baseline_ns = verdict->baseline_ns;
 	attempt->speedup = verdict->speedup.ratio;
+	attempt->speedup_low = verdict->speedup.low;
+	attempt->conclusive = verdict->conclusive;
 }
 
 /* [{"name","hash"}] back into files. */
@@ -145,6 +148,9 @@ static enum kf_code load_one(struct kf_store *store,
 		a->time_ns = row->time_ns;
 		a->baseline_ns = row->baseline_ns;
 		a->speedup = row->speedup;
+		a->speedup_low = kf_json_real(json_object_get(verdict,
+			"speedup"), "low", (double)NAN);
+		a->conclusive = kf_json_bool(verdict, "conclusive", false);
 	}
 	json_decref(verdict);
 	return code;
@@ -185,6 +191,9 @@ struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
 			.state = l->attempt[i].state,
 			.time_ns = l->attempt[i].time_ns,
 			.speedup = l->attempt[i].speedup,
+			.speedup_low = l->attempt[i].speedup_low,
+			.conclusive = l->attempt[i].conclusive &&
+				isfinite(l->attempt[i].speedup),
 		};
 	return out;
 }

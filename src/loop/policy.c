@@ -24,7 +24,7 @@ bool kf_policy_stops(enum kf_policy_kind kind)
 static double gain(const struct kf_policy_attempt *a,
 		   const struct kf_policy_attempt *b)
 {
-	if (isfinite(a->speedup) && isfinite(b->speedup))
+	if (a->conclusive && b->conclusive)
 		return a->speedup / b->speedup;
 	if (isfinite(a->time_ns) && isfinite(b->time_ns))
 		return b->time_ns / a->time_ns;
@@ -43,6 +43,13 @@ size_t kf_policy_best(const struct kf_policy_attempt *attempt, size_t count)
 			best = i;
 	}
 	return best;
+}
+
+static bool reaches(const struct kf_policy_attempt *a, double target)
+{
+	double sure = isfinite(a->speedup_low) ? a->speedup_low : a->speedup;
+
+	return sure >= target;	/* false for NaN on either side */
 }
 
 /* Have the last tries brought next to nothing over what was best before? */
@@ -70,7 +77,7 @@ struct kf_policy_next kf_policy_decide(const struct kf_policy_rules *rules,
 	};
 	bool correct = next.best != KF_POLICY_NO_ATTEMPT;
 
-	if (correct && attempt[next.best].speedup >= rules->target_speedup)
+	if (correct && reaches(&attempt[next.best], rules->target_speedup))
 		next.kind = KF_POLICY_STOP_TARGET;
 	else if (count >= (size_t)rules->start_count + rules->attempt_max)
 		next.kind = KF_POLICY_STOP_ATTEMPTS;

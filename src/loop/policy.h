@@ -18,13 +18,16 @@ struct kf_policy_attempt {
 	enum kf_state state;	/* NONE is not allowed here */
 	double time_ns;		/* NaN unless correct */
 	double speedup;		/* against the baseline; NaN if unknown */
+	double speedup_low;	/* lower end of its interval; NaN if none */
+	bool conclusive;	/* the interval is narrow enough to build on */
 };
 
 struct kf_policy_rules {
 	unsigned attempt_max;		/* replies to ask for; >= 1 */
 	unsigned start_count;		/* attempts at the front that were given,
 					   not asked for (--start) */
-	double target_speedup;		/* stop when reached; NaN: none */
+	double target_speedup;		/* stop when the lower end of the interval
+					   reaches it; NaN: none */
 };
 
 enum kf_policy_kind {
@@ -46,9 +49,10 @@ struct kf_policy_next {
 
 #define KF_POLICY_NO_ATTEMPT SIZE_MAX
 
-/* Index of the best correct attempt: by speed-up where both know it (taken in
- * turn with the baseline, it holds when the machine's speed drifts), else by
- * time. KF_POLICY_NO_ATTEMPT if none is correct. */
+/* Index of the best correct attempt: by speed-up where both are conclusive
+ * (taken in turn with the baseline, it holds when the machine's speed drifts),
+ * else by time: a baseline that was disturbed makes a speed-up of anything.
+ * KF_POLICY_NO_ATTEMPT if none is correct. */
 size_t kf_policy_best(const struct kf_policy_attempt *attempt, size_t count);
 
 struct kf_policy_next kf_policy_decide(const struct kf_policy_rules *rules,

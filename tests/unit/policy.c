@@ -22,8 +22,10 @@ struct row {
 	bool plateau;
 };
 
-#define FAILED { KF_MISMATCH, (double)NAN, (double)NAN }
-#define CORRECT_AT(ns, x) { KF_CORRECT, ns, x }
+#define FAILED { KF_MISMATCH, (double)NAN, (double)NAN, (double)NAN, false }
+#define CORRECT_AT(ns, x) { KF_CORRECT, ns, x, x, true }
+#define CORRECT_NOISY(ns, x, low) { KF_CORRECT, ns, x, low, false }
+#define CORRECT_ALONE(ns) { KF_CORRECT, ns, (double)NAN, (double)NAN, false }
 #define NO_TARGET ((double)NAN)
 #define NONE KF_POLICY_NO_ATTEMPT
 
@@ -36,9 +38,12 @@ static const struct row rows[] = {
 	{ "a given program does not count", { CORRECT_AT(10, 1), FAILED }, 2, 2, 1, NO_TARGET, KF_POLICY_OPTIMIZE, 0, false },
 	{ "target reached", { CORRECT_AT(10, 2) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false },
 	{ "target not reached", { CORRECT_AT(10, 1.9) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
-	{ "an unknown speed-up reaches no target", { CORRECT_AT(10, (double)NAN) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
+	{ "only the lower end reaches a target", { CORRECT_NOISY(10, 3, 1.5) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
+	{ "a speed-up without an interval reaches a target", { CORRECT_NOISY(10, 3, (double)NAN) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false },
+	{ "an unknown speed-up reaches no target", { CORRECT_ALONE(10) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
 	{ "the speed-up decides, not the time", { CORRECT_AT(10, 1), CORRECT_AT(11, 1.5) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
-	{ "the time decides without speed-ups", { CORRECT_AT(10, (double)NAN), CORRECT_AT(9, (double)NAN) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
+	{ "the time decides without speed-ups", { CORRECT_ALONE(10), CORRECT_ALONE(9) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
+	{ "a disturbed baseline makes no best one", { CORRECT_NOISY(10, 90, 40), CORRECT_AT(9, 2) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
 	{ "two tries without gain", { CORRECT_AT(10, 2), CORRECT_AT(10, 2.01), FAILED }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, true },
 	{ "a gain within the last two", { CORRECT_AT(10, 2), FAILED, CORRECT_AT(5, 4) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 2, false },
 	{ "first correct ones are no plateau", { FAILED, CORRECT_AT(10, 2), CORRECT_AT(10, 2) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
