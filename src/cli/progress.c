@@ -114,10 +114,29 @@ static void telling_line(const char *text, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)len, at);
 }
 
+/* ", eager 1.2 ms: 2.10x (2.05 to 2.16)"; "" without a baseline. */
+static void against_baseline(const struct kf_event *e, char *out, size_t size)
+{
+	const struct kf_ratio *r = &e->verdict->speedup;
+	char base[32], ratio[32];
+	size_t len;
+
+	out[0] = '\0';
+	if (!isfinite(r->ratio))
+		return;
+	kf_cli_time(e->attempt->baseline_ns, base);
+	kf_cli_ratio(r->ratio, ratio);
+	snprintf(out, size, ", eager %s: %s", base, ratio);
+	len = strlen(out);
+	if (isfinite(r->low))
+		snprintf(out + len, size - len, " (%.2f to %.2f)", r->low,
+			 r->high);
+}
+
 static void on_judged(struct kf_progress *p, const struct kf_event *e)
 {
 	const struct kf_attempt *a = e->attempt;
-	char label[128], line[640], time[32], base[32], ratio[32], why[160];
+	char label[128], line[640], time[32], against[128], why[160];
 
 	attempt_label(e, label, sizeof(label));
 	if (a->state != KF_CORRECT) {
@@ -129,10 +148,9 @@ static void on_judged(struct kf_progress *p, const struct kf_event *e)
 		return;
 	}
 	kf_cli_time(a->time_ns, time);
-	kf_cli_time(a->baseline_ns, base);
-	kf_cli_ratio(a->speedup, ratio);
-	snprintf(line, sizeof(line), "%-16s %-20s %s, eager %s: %s%s", label,
-		 kf_state_name(a->state), time, base, ratio,
+	against_baseline(e, against, sizeof(against));
+	snprintf(line, sizeof(line), "%-16s %-20s %s%s%s", label,
+		 kf_state_name(a->state), time, against,
 		 e->is_best ? "  <- best so far" : "");
 	lasting(p, line);
 }
