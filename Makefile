@@ -105,7 +105,7 @@ all: $(LIBRARY) $(PROGRAMS)
 tests: all $(TESTS) $(HOSTILE) $(JINJA)
 
 check: tests
-	@KF_BUILD=$(BUILD) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
+	@KF_BUILD=$(BUILD) PYTHON=$(PYTHON) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
 
 lint:
 	@scripts/lint
