@@ -38,7 +38,7 @@ static int unknown_command(const char *typed)
 	const char *closest;
 	size_t count = 0;
 
-	while (kf_commands[count] && count < KF_COUNT(name)) {
+	while (count < KF_COUNT(name) && kf_commands[count]) {
 		name[count] = kf_commands[count]->name;
 		count++;
 	}

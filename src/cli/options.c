@@ -154,17 +154,28 @@ static bool takes(const struct kf_command *command, const char *name)
 	return false;
 }
 
-static const struct option *find_option(const struct kf_command *command,
-					const char *name, size_t len,
-					char letter)
+static const struct option *by_letter(const struct kf_command *command,
+				      char letter)
 {
 	for (size_t i = 0; i < KF_COUNT(option_table); i++) {
 		const struct option *o = &option_table[i];
-		bool same = letter ? o->letter == letter :
-			    strlen(o->name) == len &&
-			    memcmp(o->name, name, len) == 0;
 
-		if (same && takes(command, o->name))
+		if (o->letter == letter && takes(command, o->name))
+			return o;
+	}
+	return NULL;
+}
+
+/* name need not end after len bytes. */
+static const struct option *by_name(const struct kf_command *command,
+				    const char *name, size_t len)
+{
+	for (size_t i = 0; i < KF_COUNT(option_table); i++) {
+		const struct option *o = &option_table[i];
+
+		if (strlen(o->name) == len &&
+		    memcmp(o->name, name, len) == 0 &&
+		    takes(command, o->name))
 			return o;
 	}
 	return NULL;
@@ -282,7 +293,7 @@ static enum kf_code take_long(const struct kf_command *command,
 			      struct kf_options *options, struct kf_err *err)
 {
 	size_t len = strcspn(word + 2, "=");
-	const struct option *o = find_option(command, word + 2, len, 0);
+	const struct option *o = by_name(command, word + 2, len);
 	const char *attached = word[2 + len] ? word + 3 + len : NULL;
 
 	if (!o)
@@ -298,7 +309,7 @@ static enum kf_code take_short(const struct kf_command *command,
 	enum kf_code code = KF_OK;
 
 	for (const char *c = word + 1; !code && *c; c++) {
-		const struct option *o = find_option(command, NULL, 0, *c);
+		const struct option *o = by_letter(command, *c);
 		const char *attached;
 
 		if (!o)

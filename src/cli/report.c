@@ -19,13 +19,15 @@ static struct line summarize(const char *name,
 	size_t best = kf_policy_best(p, count);
 	struct line line = {
 		.name = name,
-		.state = count ? kf_state_name(attempts->attempt[count - 1].state) : "not judged",
+		.state = "not judged",
 		.attempt_count = (unsigned)count,
 		.time_ns = (double)NAN,
 		.baseline_ns = (double)NAN,
 		.speedup = (double)NAN,
 	};
 
+	if (count)
+		line.state = kf_state_name(attempts->attempt[count - 1].state);
 	for (size_t i = 0; i < count && !line.first_correct; i++)
 		if (p[i].state == KF_CORRECT)
 			line.first_correct = attempts->attempt[i].number;
@@ -43,6 +45,11 @@ static struct line summarize(const char *name,
 	return line;
 }
 
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
 static json_t *attempts_to_json(const struct kf_attempts *attempts)
 {
 	json_t *list = json_array();
@@ -51,14 +58,14 @@ static json_t *attempts_to_json(const struct kf_attempts *attempts)
 		const struct kf_attempt *a = &attempts->attempt[i];
 		json_t *o = json_object();
 
-		json_object_set_new(o, "number", json_integer(a->number));
-		json_object_set_new(o, "kind", json_string(a->kind));
-		json_object_set_new(o, "state", json_string(kf_state_name(a->state)));
-		json_object_set_new(o, "reason", json_string(a->reason));
-		json_object_set_new(o, "time_ns", kf_json_number(a->time_ns));
-		json_object_set_new(o, "baseline_ns", kf_json_number(a->baseline_ns));
-		json_object_set_new(o, "speedup", kf_json_number(a->speedup));
-		json_object_set_new(o, "tokens", json_integer((json_int_t)a->tokens));
+		set(o, "number", json_integer(a->number));
+		set(o, "kind", json_string(a->kind));
+		set(o, "state", json_string(kf_state_name(a->state)));
+		set(o, "reason", json_string(a->reason));
+		set(o, "time_ns", kf_json_number(a->time_ns));
+		set(o, "baseline_ns", kf_json_number(a->baseline_ns));
+		set(o, "speedup", kf_json_number(a->speedup));
+		set(o, "tokens", json_integer((json_int_t)a->tokens));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -69,21 +76,21 @@ static json_t *line_to_json(const struct line *line, const char *run_dir,
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "problem", json_string(line->name));
-	json_object_set_new(o, "state", json_string(line->state));
-	json_object_set_new(o, "correct", json_boolean(line->correct));
+	set(o, "problem", json_string(line->name));
+	set(o, "state", json_string(line->state));
+	set(o, "correct", json_boolean(line->correct));
 	if (line->correct) {
 		char *path = kf_format("%s/best/%s", run_dir, line->name);
 
-		json_object_set_new(o, "best_attempt", json_integer(line->best_number));
-		json_object_set_new(o, "first_correct", json_integer(line->first_correct));
-		json_object_set_new(o, "best_path", json_string(path));
+		set(o, "best_attempt", json_integer(line->best_number));
+		set(o, "first_correct", json_integer(line->first_correct));
+		set(o, "best_path", json_string(path));
 		free(path);
 	}
-	json_object_set_new(o, "time_ns", kf_json_number(line->time_ns));
-	json_object_set_new(o, "baseline_ns", kf_json_number(line->baseline_ns));
-	json_object_set_new(o, "speedup", kf_json_number(line->speedup));
-	json_object_set_new(o, "attempts", attempts_to_json(attempts));
+	set(o, "time_ns", kf_json_number(line->time_ns));
+	set(o, "baseline_ns", kf_json_number(line->baseline_ns));
+	set(o, "speedup", kf_json_number(line->speedup));
+	set(o, "attempts", attempts_to_json(attempts));
 	return o;
 }
 

@@ -111,8 +111,9 @@ static enum kf_code add_problems(const char *argument, struct paths *out,
 /* kforge-runs/20261127-101500-softmax */
 static char *default_run_dir(const struct paths *paths)
 {
-	const char *slash = strrchr(paths->path[0], '/');
-	const char *stem = slash ? slash + 1 : paths->path[0];
+	const char *first = paths->count ? paths->path[0] : "run";
+	const char *slash = strrchr(first, '/');
+	const char *stem = slash ? slash + 1 : first;
 	int len = (int)strcspn(stem, ".");
 	time_t now = time(NULL);
 	char date[32];
@@ -322,7 +323,7 @@ static int resume(const struct kf_options *options, const char **argument,
 const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
-	.summary = "the main job: ask a model for programs, judge them, keep the best",
+	.summary = "the main job: ask a model, judge programs, keep the best",
 	.options = "platform model attempts target out start set record prompts "
 		   "temperature max-tokens budget-tokens reply-timeout dry-run "
 		   "rules baseline calls seed threads sandbox python cache json "

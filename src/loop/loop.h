@@ -33,7 +33,7 @@ struct kf_run_spec {
 
 #define KF_REPLY_TOKENS 32768u
 
-/* What the loop tells while it works; every pointer is borrowed for the call. */
+/* What the loop tells while it works; pointers are borrowed for the call. */
 enum kf_event_kind {
 	KF_EVENT_PROBLEM,	/* bundle is there: problem, bundle */
 	KF_EVENT_ASK,		/* about to ask the model: attempt */

@@ -94,7 +94,7 @@ struct kf_bundle {
 	double flops;			/* counted operations; NaN if unknown */
 	double bytes;			/* compulsory: inputs, weights, outputs once */
 	bool has_exact;			/* false: judged against the reference's own
-					   dtype with its perturbed runs alone */
+					   dtype and its perturbed runs */
 	json_t *info;			/* owned; public/bundle.json */
 	bool made_now;			/* false: found in the cache */
 	uint64_t took_ns;		/* to make or open it, this time */
@@ -123,7 +123,8 @@ struct kf_baseline_info {
  * at once; the first kf_baseline_time waits. bundle and what spec points to
  * must outlive it; each call may take spec->timeout_ns. */
 KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
-		const struct kf_problem *problem, const struct kf_bundle *bundle,
+		const struct kf_problem *problem,
+		const struct kf_bundle *bundle,
 		struct kf_baseline **out, struct kf_err *err);
 /* Runs eager once on each of the given cases (inputs copied in and state
  * restored untimed), time_ns[i] is the forward's own time. After a failure

@@ -1,6 +1,8 @@
 /* Statements. */
 #include "prompt/jinja_internal.h"
 
+#include <assert.h>
+
 /* --- scopes ---------------------------------------------------------- */
 
 /* Gives every variable its first value. */
@@ -20,6 +22,7 @@ void jinja_scope_reset(struct jinja *j, const struct context *context,
 		} else if (symbol->load == LOAD_OUTER) {
 			for (unsigned h = 0; h < symbol->outer.hops; h++)
 				outer = outer->parent;
+			assert(outer);
 			scope->slot[i] = outer->slot[symbol->outer.slot];
 		}
 	}
@@ -80,6 +83,7 @@ static void assign_attribute(struct jinja *j, struct run *run,
 
 	for (unsigned i = 0; i < target->ref.hops; i++)
 		scope = scope->parent;
+	assert(scope);
 	owner = scope->slot[target->ref.slot];
 	if (!owner || owner->kind != V_NAMESPACE)
 		jinja_fail(j, "%s is not a namespace: its attributes cannot be "

@@ -16,6 +16,7 @@ more than 64 bits, which our engine refuses.
 import argparse
 import collections
 import json
+import os
 import random
 import subprocess
 import sys
@@ -1195,7 +1196,8 @@ def skipped(expected, answer):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
+    parser.add_argument("program", nargs="?", default=os.path.join(
+        os.environ.get("KF_BUILD", "build"), "tests/conformance/jinja_render"))
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--show", type=int, default=1,

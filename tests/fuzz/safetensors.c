@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	void *copy = NULL;
 	struct kf_safetensors file;
-	volatile unsigned sum = 0;
+	volatile unsigned char seen;
 
 	/* Exactly as many bytes as there are, for the sanitizer to see. */
 	if (posix_memalign(&copy, 64, size ? size : 1))
@@ -22,8 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (kf_safetensors_get(&file, file.tensor[i].name) !=
 			    &file.tensor[i])
 				abort();
-			if (bytes)
-				sum += byte[0] + byte[bytes - 1];
+			if (!bytes)
+				continue;
+			seen = byte[0];
+			seen = byte[bytes - 1];
+			(void)seen;
 		}
 		kf_safetensors_release(&file);
 	}

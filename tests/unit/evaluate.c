@@ -929,7 +929,8 @@ static void test_states_have_names(void **state)
 {
 	(void)state;
 	for (int s = KF_STATE_NONE; s <= KF_CORRECT; s++)
-		assert_int_equal(kf_state_by_name(kf_state_name(s)), s);
+		assert_int_equal(kf_state_by_name(
+			kf_state_name((enum kf_state)s)), s);
 	assert_int_equal(kf_state_by_name("nonsense"), KF_STATE_NONE);
 	assert_int_equal(kf_state_by_name(NULL), KF_STATE_NONE);
 }
