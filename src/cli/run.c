@@ -324,10 +324,11 @@ const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
-	.options = "platform model attempts target out start set record prompts "
-		   "temperature max-tokens budget-tokens reply-timeout dry-run "
-		   "rules baseline calls seed threads sandbox python cache json "
-		   "quiet verbose help",
+	.options = "platform model attempts target out start set record "
+		   "prompts temperature max-tokens budget-tokens "
+		   "reply-timeout dry-run "
+		   "rules baseline calls seed threads sandbox python cache "
+		   "json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = PROBLEMS_MAX,
 	.run = run,
