@@ -100,7 +100,9 @@ static enum kf_code fail_setup(const struct kf_sandbox *box,
 
 	if (len)
 		return kf_fail(err, KF_E_UNAVAIL,
-			       "cannot make the sandbox: %.*s", len, words);
+			       "cannot make the sandbox: %.*s; where "
+			       "namespaces are refused, --sandbox=weak goes "
+			       "on without them", len, words);
 	if (WIFSIGNALED(box->wait_status))
 		return kf_fail(err, KF_E_UNAVAIL, "the sandbox was ended by "
 			       "signal %d", WTERMSIG(box->wait_status));
