@@ -3,14 +3,18 @@
 The supervisor writes inputs into an arena that both map, then asks over a
 socket, a line at a time:
 
-    run 0       time one call with the declared weights -> "ok NANOSECONDS"
+    run 0       time one call with the declared weights -> "ok TIME DELAY"
     run 1       the same with the weights in the arena
     anything that goes wrong                            -> "error JSON"
+
+TIME is forward's own, DELAY how long our threads were ready in it and waited
+for a processor (0 where the kernel does not tell), both in nanoseconds.
 
 The first line sent is "ready JSON", after import, loading and warm-up.
 """
 
 import gc
+import glob
 import json
 import mmap
 import socket
@@ -43,7 +47,7 @@ def main(request):
             word, _, argument = line.strip().partition(" ")
             if word != "run":
                 break
-            say("ok %d" % server.run(argument == "1"))
+            say("ok %d %d" % server.run(argument == "1"))
     except Refused as refused:
         say("error " + json.dumps(refused.as_json()))
     except BaseException as error:
@@ -62,6 +66,18 @@ def _view(memory, place):
         return torch.empty(shape, dtype=dtype)
     return torch.frombuffer(memory, dtype=dtype, count=numel,
                             offset=place["offset"]).reshape(shape)
+
+
+def _delay():
+    """The second number of schedstat, of all threads."""
+    total = 0
+    for path in glob.glob("/proc/self/task/*/schedstat"):
+        try:
+            with open(path, encoding="ascii") as file:
+                total += int(file.read().split()[1])
+        except (OSError, IndexError, ValueError):
+            pass    # a thread that has just ended
+    return total
 
 
 class Server:
@@ -91,7 +107,7 @@ class Server:
         self.reference.state.settle()
 
     def run(self, with_weights):
-        """Nanoseconds of one forward. State is restored first, untimed; only
+        """(time, delay) of one forward. State is restored first, untimed; only
         what changes is copied, so that weights are no warmer in the caches
         than a candidate's."""
         self.reference.state.restore(everything=self.weights_loaded)
@@ -103,10 +119,12 @@ class Server:
         gc.disable()
         with self.problem.guard_forward(), torch.no_grad():
             seed_all(BUILD_SEED)
+            waited = _delay()
             start = time.perf_counter_ns()
             # Kept until the clock has stopped: freeing is not forward's work.
             result = self.reference.module(*args, **kwargs)
             took = time.perf_counter_ns() - start
+            waited = _delay() - waited
             del result
         gc.enable()
-        return took
+        return took, max(waited, 0)

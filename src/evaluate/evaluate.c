@@ -145,14 +145,23 @@ static void conclude(struct kf_judgement *j)
 	out->time_ns = (double)(median ? median : 1);
 	compare_to_baseline(j);
 	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
-		j->ratio.width <= kf_stop_default.width;
+		j->ratio.width <= kf_stop_default.width &&
+		3 * j->disturbed_count <= j->ratio.block_count;
+	if (j->disturbed_count)
+		kf_buf_printf(&j->notes, "the machine was busy: %zu of %zu "
+			      "pairs of blocks were disturbed by other "
+			      "programs and taken again%s\n",
+			      j->disturbed_count,
+			      j->disturbed_count + j->ratio.block_count,
+			      3 * j->disturbed_count > j->ratio.block_count ?
+			      ", more than a quarter" : "");
 	if (j->ratio.block_count < kf_stop_default.block_min)
 		kf_buf_printf(&j->notes, "the time comes from %zu block%s of "
 			      "calls, fewer than the %zu that an interval "
 			      "needs\n", j->ratio.block_count,
 			      j->ratio.block_count == 1 ? "" : "s",
 			      kf_stop_default.block_min);
-	else if (!out->conclusive)
+	else if (j->ratio.width > kf_stop_default.width)
 		kf_buf_printf(&j->notes, "the 95 %% interval is %.1f %% wide "
 			      "after %zu blocks, more than the 2 %% asked "
 			      "for\n", 100 * j->ratio.width,

@@ -36,6 +36,7 @@ struct kf_judgement {
 	size_t time_count, baseline_count;
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
+	size_t disturbed_count;		/* pairs of blocks that were taken again */
 	uint64_t call_ns;		/* a usual call, from the first ones */
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
 	struct kf_ratio ratio;		/* against a constant if there is no live

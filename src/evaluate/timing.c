@@ -17,6 +17,8 @@
 #define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
 #define TIMING_NS		(60 * KF_NS_PER_S)
 #define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
+#define DELAY_PART		20u	/* of its time: a call is disturbed */
+#define DISTURBED_MAX		20u	/* pairs of blocks taken again */
 
 /* One process and the order in which it will see cases. */
 struct process {
@@ -290,21 +292,39 @@ static void *grow(void *list, size_t count, size_t more, size_t size)
 	return kf_realloc(list, (count + more) * size);
 }
 
+/* A call whose threads waited for a processor says how busy the machine is. */
+static bool disturbed_call(uint64_t time_ns, uint64_t delay_ns)
+{
+	return delay_ns > time_ns / DELAY_PART;
+}
+
+/* A block is its median, so a few of its calls may be disturbed. */
+static bool disturbed_block(unsigned calls, unsigned count)
+{
+	return calls > count / 4;
+}
+
 static enum kf_code time_baseline(struct kf_judgement *j,
 				  const struct kf_case *const *kase,
-				  unsigned count, struct kf_err *err)
+				  unsigned count, unsigned *disturbed,
+				  struct kf_err *err)
 {
-	uint64_t start_ns = kf_now_ns();
+	uint64_t start_ns = kf_now_ns(), delay_ns[BLOCK_CALLS];
 	enum kf_code code;
 
 	j->baseline_ns = grow(j->baseline_ns, j->baseline_count, count,
 			      sizeof(j->baseline_ns[0]));
 	code = kf_baseline_time(j->req->baseline, kase, count,
-				j->baseline_ns + j->baseline_count, err);
+				j->baseline_ns + j->baseline_count, delay_ns,
+				err);
 	j->out->baseline_took_ns += kf_now_ns() - start_ns;
-	if (!code)
-		j->baseline_count += count;
-	return code;
+	if (code)
+		return code;
+	for (unsigned i = 0; i < count; i++)
+		*disturbed += disturbed_call(
+			j->baseline_ns[j->baseline_count + i], delay_ns[i]);
+	j->baseline_count += count;
+	return KF_OK;
 }
 
 /* A block's median as a double that has a logarithm. */
@@ -335,11 +355,25 @@ static void note_block(struct kf_judgement *j, unsigned count)
 		       &j->ratio);
 }
 
+/* A pair of blocks that other programs disturbed is taken again, on other
+ * data, so many times at most; a fixed plan of calls has none to spare. */
+static bool taken_again(struct kf_judgement *j, unsigned count)
+{
+	if (j->req->call_count_fixed || j->disturbed_count >= DISTURBED_MAX)
+		return false;
+	j->disturbed_count++;
+	j->time_count -= count;
+	if (j->req->baseline)
+		j->baseline_count -= count;
+	return true;
+}
+
 static enum kf_code run_block(struct kf_judgement *j, struct process *p,
 			      unsigned count, struct kf_err *err)
 {
 	const struct kf_case *kase[BLOCK_CALLS];
 	struct kf_check *check = kf_alloc(sizeof(*check));
+	unsigned disturbed = 0, baseline_disturbed = 0;
 	enum kf_code code = KF_OK;
 
 	j->time_ns = grow(j->time_ns, j->time_count, count,
@@ -350,10 +384,16 @@ static enum kf_code run_block(struct kf_judgement *j, struct process *p,
 		if (code || j->failure.fault)
 			goto out;
 		j->time_ns[j->time_count++] = check->call.time_ns;
+		disturbed += disturbed_call(check->call.time_ns,
+					    check->call.delay_ns);
 	}
 	if (j->req->baseline)
-		code = time_baseline(j, kase, count, err);
-	if (!code)
+		code = time_baseline(j, kase, count, &baseline_disturbed, err);
+	if (code)
+		goto out;
+	if (!(disturbed_block(disturbed, count) ||
+	      disturbed_block(baseline_disturbed, count)) ||
+	    !taken_again(j, count))
 		note_block(j, count);
 	p->blocks++;
 out:

@@ -32,6 +32,7 @@ struct kf_worker {
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
 	unsigned sequence;		/* of the last command */
+	pid_t pid;			/* as we number processes */
 	clockid_t clock;		/* the worker's processor time */
 	uint64_t cpu_ns;		/* of that clock when the last call was over */
 	uint64_t ping_ns_min, ping_ns_median;
@@ -307,6 +308,7 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	}
 	close(w->hello_fd);
 	w->hello_fd = -1;
+	w->pid = pid;
 	if (clock_getcpuclockid(pid, &w->clock))
 		return kf_fail(err, KF_E_UNAVAIL, "cannot read the processor "
 			       "time of process %d", (int)pid);
@@ -453,7 +455,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 struct kf_err *err)
 {
 	const struct kf_host_reply *reply = kf_arena_reply(&w->arena);
-	uint64_t cpu_ns, took_ns = 0;
+	uint64_t cpu_ns, delay_ns, took_ns = 0;
 	enum kf_wait why;
 	uint32_t trouble;
 
@@ -467,12 +469,14 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 		return fail(w, why, KF_HOST_ARM, BETWEEN_NS, end, err);
 	cpu_ns = cpu_now(w);
 	end->idle_cpu_ns = since(cpu_ns, w->cpu_ns);
+	delay_ns = kf_proc_delay_ns(w->pid);
 	why = transact(w, command, timeout_ns, &took_ns);
 	kf_arena_sample(&w->arena);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, command, timeout_ns, end, err);
 	w->cpu_ns = cpu_now(w);
 	end->cpu_ns = since(w->cpu_ns, cpu_ns);
+	end->delay_ns = since(kf_proc_delay_ns(w->pid), delay_ns);
 	end->time_ns = since(took_ns, w->ping_ns_min);
 	end->own_ns = reply->own_ns;
 	end->rc = reply->rc;

@@ -56,6 +56,9 @@ struct kf_call_end {
 	uint64_t idle_cpu_ns;	/* processor time used since the last call was
 				   over (its clean-up aside): threads that spin
 				   for a while, or work that was put off */
+	uint64_t delay_ns;	/* its threads were ready in this call and
+				   waited for a processor: the machine was busy;
+				   0 where the kernel does not tell */
 	char text[512];		/* one sentence about what happened, "" if good */
 	char output[2048];	/* tail of what the program printed, cleaned */
 };

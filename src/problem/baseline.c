@@ -229,8 +229,21 @@ static enum kf_code wait_ready(struct kf_baseline *b, struct kf_err *err)
 	return KF_OK;
 }
 
+/* "TIME DELAY", both in ns. */
+static bool read_time(char *text, uint64_t *time_ns, uint64_t *delay_ns)
+{
+	char *space = strchr(text, ' ');
+
+	if (!space)
+		return false;
+	*space = '\0';
+	return kf_parse_u64(text, time_ns) && *time_ns &&
+		kf_parse_u64(space + 1, delay_ns);
+}
+
 static enum kf_code time_one(struct kf_baseline *b, const struct kf_case *c,
-			     uint64_t *time_ns, struct kf_err *err)
+			     uint64_t *time_ns, uint64_t *delay_ns,
+			     struct kf_err *err)
 {
 	const char *question = c->weight ? "run 1\n" : "run 0\n";
 	enum kf_code code;
@@ -241,7 +254,7 @@ static enum kf_code time_one(struct kf_baseline *b, const struct kf_case *c,
 	    (ssize_t)strlen(question))
 		return fail_ended(b, err);
 	code = read_answer(b, "ok", &rest, err);
-	if (!code && (!kf_parse_u64(rest, time_ns) || !*time_ns))
+	if (!code && !read_time(rest, time_ns, delay_ns))
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
 			       "gave no time", b->name);
 	free(rest);
@@ -251,7 +264,7 @@ static enum kf_code time_one(struct kf_baseline *b, const struct kf_case *c,
 enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 			      const struct kf_case *const *cases,
 			      size_t count, uint64_t *time_ns,
-			      struct kf_err *err)
+			      uint64_t *delay_ns, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
 
@@ -261,7 +274,8 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 	if (!baseline->ready)
 		code = wait_ready(baseline, err);
 	for (size_t i = 0; i < count && !code; i++)
-		code = time_one(baseline, cases[i], &time_ns[i], err);
+		code = time_one(baseline, cases[i], &time_ns[i], &delay_ns[i],
+				err);
 	baseline->dead = code != KF_OK;
 	return code;
 }

@@ -127,11 +127,12 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		const struct kf_bundle *bundle,
 		struct kf_baseline **out, struct kf_err *err);
 /* Runs eager once on each of the given cases (inputs copied in and state
- * restored untimed), time_ns[i] is the forward's own time. After a failure
+ * restored untimed), time_ns[i] is the forward's own time, delay_ns[i] how long
+ * its threads waited for a processor in it (0 if unknown). After a failure
  * it is dead: every later call fails with KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
-		uint64_t *time_ns, struct kf_err *err);
+		uint64_t *time_ns, uint64_t *delay_ns, struct kf_err *err);
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);
 

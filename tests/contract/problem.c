@@ -256,7 +256,7 @@ static void test_baseline_times_every_kind_of_case(void **state)
 {
 	struct place *p = *state;
 	const struct kf_case *cases[8];
-	uint64_t time_ns[8] = { 0 };
+	uint64_t time_ns[8] = { 0 }, delay_ns[8] = { 0 };
 	struct kf_baseline *baseline = NULL;
 	struct kf_problem problem;
 	struct kf_err err = { 0 };
@@ -270,7 +270,8 @@ static void test_baseline_times_every_kind_of_case(void **state)
 	for (size_t i = 0; i < 7; i++)
 		cases[i] = &b.set[i];
 	cases[7] = &b.stock[5];
-	if (kf_baseline_time(baseline, cases, 8, time_ns, &err))
+	if (kf_baseline_time(baseline, cases, 8, time_ns, delay_ns,
+			     &err))
 		print_message("# %s\n", err.text);
 	for (size_t i = 0; i < 8; i++)
 		assert_true(time_ns[i] > 0 && time_ns[i] < 5 * KF_NS_PER_S);

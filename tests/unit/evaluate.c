@@ -38,7 +38,8 @@ static struct script {
 	bool guards_broken, late, changes_input;
 	uint64_t own_ns, idle_cpu_ns;
 	uint64_t (*clock)(struct kf_rng *rng);
-	uint64_t baseline_ns;
+	uint64_t baseline_ns, baseline_delay_ns;
+	unsigned delayed_blocks;	/* so many at first are disturbed */
 
 	/* the worker as it is */
 	struct kf_bundle *bundle;
@@ -217,7 +218,8 @@ void kf_worker_free(struct kf_worker *worker)
 
 enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 			      const struct kf_case *const *cases, size_t count,
-			      uint64_t *time_ns, struct kf_err *err)
+			      uint64_t *time_ns, uint64_t *delay_ns,
+			      struct kf_err *err)
 {
 	(void)baseline;
 	script.baseline_calls++;
@@ -228,6 +230,8 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 	for (size_t i = 0; i < count; i++) {
 		assert_string_equal(cases[i]->kind, "stock");
 		time_ns[i] = script.baseline_ns;
+		delay_ns[i] = script.baseline_calls <= script.delayed_blocks ?
+			script.baseline_delay_ns : 0;
 	}
 	return KF_OK;
 }
@@ -773,6 +777,54 @@ static void test_noise_means_more_blocks(void **state)
 	world_free(w);
 }
 
+/* Baseline calls that waited for a processor a tenth of their time. */
+static void judge_disturbed(unsigned blocks, unsigned calls_fixed,
+			    struct kf_verdict *v)
+{
+	struct world *w = world_new();
+
+	w->req.baseline = live(w);
+	w->req.call_count_fixed = calls_fixed;
+	script.baseline_delay_ns = script.baseline_ns / 10;
+	script.delayed_blocks = blocks;
+	judge(w, v);
+	world_free(w);
+}
+
+static void test_disturbed_blocks_are_taken_again(void **state)
+{
+	struct kf_verdict v;
+
+	(void)state;
+	judge_disturbed(1, 0, &v);
+	assert_int_equal(v.speedup.block_count, 5);
+	assert_int_equal(script.baseline_calls, 6);
+	assert_true(v.conclusive);
+	kf_verdict_release(&v);
+
+	judge_disturbed(3, 0, &v);	/* over a quarter of all */
+	assert_int_equal(v.speedup.block_count, 5);
+	assert_int_equal(script.baseline_calls, 8);
+	assert_false(v.conclusive);
+	kf_verdict_release(&v);
+
+	judge_disturbed(1000, 0, &v);	/* never quiet: it ends all the same */
+	assert_int_equal(v.speedup.block_count, 5);
+	assert_int_equal(script.baseline_calls, 25);
+	assert_false(v.conclusive);
+	kf_verdict_release(&v);
+}
+
+static void test_a_fixed_plan_takes_nothing_again(void **state)
+{
+	struct kf_verdict v;
+
+	(void)state;
+	judge_disturbed(1000, 100, &v);
+	assert_int_equal(v.call_count, 100);
+	kf_verdict_release(&v);
+}
+
 static void test_a_stored_baseline_gives_a_ratio_only(void **state)
 {
 	struct world *w = world_new();
@@ -954,6 +1006,8 @@ int main(void)
 		cmocka_unit_test(test_tiny_times_are_not_conclusive),
 		cmocka_unit_test(test_the_runners_clock_counts_for_nothing),
 		cmocka_unit_test(test_deadlines_come_from_the_reference),
+		cmocka_unit_test(test_disturbed_blocks_are_taken_again),
+		cmocka_unit_test(test_a_fixed_plan_takes_nothing_again),
 		cmocka_unit_test(test_the_account_adds_up),
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),
 		cmocka_unit_test(test_json_has_no_nan),
