@@ -163,8 +163,8 @@ static void say_deferred(struct kf_judgement *j, struct kf_buf *out)
 {
 	(void)j;
 	kf_buf_puts(out, "Work went on after kf_forward had returned: outputs "
-		    "still changed, or threads kept computing between calls. "
-		    "All work must be done when kf_forward returns.\n");
+		    "still changed. All work must be done when kf_forward "
+		    "returns.\n");
 }
 
 static const char *type_of(const struct kf_judgement *j, size_t output)

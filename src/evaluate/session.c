@@ -7,11 +7,6 @@
 #define PROCESS_NS	(600 * KF_NS_PER_S)
 #define PREPARE_NS	(30 * KF_NS_PER_S)
 
-/* Threads of OpenMP spin for a while after a call before they sleep. What goes
- * beyond this, and is a good part of all the work, is work that was put off. */
-#define SPIN_NS_PER_CALL	(10 * KF_NS_PER_MS)	/* for each thread */
-#define SPIN_NS_ONCE		(100 * KF_NS_PER_MS)
-
 const char *kf_fault_reason(enum kf_fault fault)
 {
 	static const char *const reason[KF_FAULTS] = {
@@ -355,15 +350,6 @@ static const struct kf_case *stale_of(const struct kf_session *s,
 	return NULL;
 }
 
-static bool too_busy_between_calls(const struct kf_session *s)
-{
-	uint64_t threads = s->shared->req->threads;
-	uint64_t calls = s->used_count;
-
-	return s->idle_cpu_ns > SPIN_NS_ONCE + calls * SPIN_NS_PER_CALL *
-		(threads ? threads : 1) && s->idle_cpu_ns > s->cpu_ns / 2;
-}
-
 static void look(struct kf_session *s, const struct kf_case *kase,
 		 struct kf_check *check)
 {
@@ -375,14 +361,14 @@ static void look(struct kf_session *s, const struct kf_case *kase,
 		check->stale = stale_of(s, kase, check->tensor);
 	if (kase == s->shared->req->bundle->set)
 		check->fingerprint = fingerprint(s);
-	if (kf_worker_late(s->worker) || too_busy_between_calls(s))
-		check->fault = KF_FAULT_DEFERRED;
 	if (!kf_worker_guards(s->worker, &which, &offset)) {
 		check->fault = KF_FAULT_OUT_OF_BOUNDS;
 		check->tensor = which;
 		check->byte = offset;
 	}
 	check_inputs(s, kase, check);
+	if (check->fault > KF_FAULT_DEFERRED && kf_worker_late(s->worker))
+		check->fault = KF_FAULT_DEFERRED;
 	if (check->fault && check->fault < KF_FAULT_UNWRITTEN)
 		check->good = check->kernelbench_good = false;
 }
@@ -407,7 +393,11 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 		.kase = kase, .call_number = (unsigned)s->used_count + 1,
 		.kernelbench_applies = kernelbench_applies(kase),
 	};
-	code = set_weights(s, kase, check, err);
+	code = kf_worker_tidy(s->worker, &check->call, err);
+	if (!code && check->call.state != KF_CALL_GOOD)
+		check->fault = KF_FAULT_CALL;
+	if (!code && !check->fault)
+		code = set_weights(s, kase, check, err);
 	if (code || check->fault)
 		return code;
 	kf_worker_poison(s->worker);
@@ -418,8 +408,6 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 	if (code)
 		return code;
 	shared->call_count++;
-	s->idle_cpu_ns += check->call.idle_cpu_ns;
-	s->cpu_ns += check->call.cpu_ns;
 	if (check->call.state != KF_CALL_GOOD) {
 		shared->candidate_ns += kf_now_ns() - start_ns;
 		check->fault = KF_FAULT_CALL;

@@ -18,8 +18,8 @@ enum kf_fault {
 	KF_FAULT_CALL,		/* it did not end well: see kf_check.call */
 	KF_FAULT_INPUT_CHANGED,
 	KF_FAULT_OUT_OF_BOUNDS,
-	KF_FAULT_DEFERRED,	/* outputs changed after the return, or threads
-				   kept working between calls */
+	KF_FAULT_DEFERRED,	/* outputs were wrong, and changed after the
+				   return */
 	KF_FAULT_UNWRITTEN,
 	KF_FAULT_NONFINITE,
 	KF_FAULT_VALUES,
@@ -67,7 +67,6 @@ struct kf_session {
 	bool prepared;			/* kf_prepare has run with them */
 	const struct kf_case **used;	/* owned */
 	size_t used_count;
-	uint64_t idle_cpu_ns, cpu_ns;	/* summed over calls */
 };
 
 /* Starts the process and loads the candidate; *check tells how that went. */

@@ -1,7 +1,6 @@
 #include "evaluate/worker.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "evaluate/arena.h"
+#include "evaluate/pause.h"
 #include "evaluate/worker_end.h"
 
 #define RUNNER		"/kforge-runner"
@@ -19,7 +19,8 @@
 #define SLICE_NS	(8 * KF_NS_PER_MS)	/* between looks at the sandbox */
 #define READY_NS	(20 * KF_NS_PER_S)	/* for a process to start */
 #define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
-#define BETWEEN_NS	(20 * KF_NS_PER_S)	/* for ARM, PING and TIDY */
+#define BETWEEN_NS	(20 * KF_NS_PER_S)	/* for PING and TIDY */
+#define LATE_NS		(50 * KF_NS_PER_MS)	/* for work that was put off */
 #define OUTPUT_MAX	(64u << 10)
 #define PINGS		20u
 
@@ -31,21 +32,16 @@ struct kf_worker {
 	int hello_fd;			/* -1 once it has been heard */
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
+	struct kf_pause pause;		/* paused but while it has a command */
+	bool untidy;			/* there was a call since the last TIDY */
 	unsigned sequence;		/* of the last command */
 	pid_t pid;			/* as we number processes */
-	clockid_t clock;		/* the worker's processor time */
-	uint64_t cpu_ns;		/* of that clock when the last call was over */
 	uint64_t ping_ns_min, ping_ns_median;
 	enum kf_sandbox_tier tier;
 	uint64_t memory_bytes_peak;
 };
 
 /* --- the handshake ------------------------------------------------------ */
-
-static void wake(atomic_uint *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
 
 static void sleep_on(atomic_uint *word, unsigned value, uint64_t ns)
 {
@@ -57,32 +53,26 @@ static void sleep_on(atomic_uint *word, unsigned value, uint64_t ns)
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &slice, NULL, 0);
 }
 
-/* One command and its answer. It sleeps while it waits: on a small machine a
- * supervisor that spins would take a processor from the candidate. *took_ns is
- * from the word to the answer. */
-static enum kf_wait transact(struct kf_worker *w, enum kf_host_command command,
-			     uint64_t timeout_ns, uint64_t *took_ns)
+/* Sleeps until there is an answer: on a small machine a supervisor that spins
+ * would take a processor from the candidate. */
+static enum kf_wait wait_for_done(struct kf_worker *w, uint64_t start_ns,
+				  uint64_t timeout_ns)
 {
-	struct kf_host_request *request = kf_arena_request(&w->arena);
 	atomic_uint *done = &kf_arena_reply(&w->arena)->done;
-	unsigned before = w->sequence, want = ++w->sequence;
-	uint64_t start_ns, left_ns = timeout_ns;
+	unsigned want = w->sequence, before = want - 1;
 
-	request->command = (uint32_t)command;
-	start_ns = kf_now_ns();
-	atomic_store(&request->go, want);
-	wake(&request->go);
 	for (;;) {
 		unsigned now = atomic_load(done);
+		uint64_t took_ns, left_ns;
 
-		*took_ns = kf_now_ns() - start_ns;
 		if (now == want)
 			return KF_WAIT_ANSWERED;
 		if (now != before)
 			return KF_WAIT_BROKEN;
-		if (*took_ns >= timeout_ns)
+		took_ns = kf_now_ns() - start_ns;
+		if (took_ns >= timeout_ns)
 			return KF_WAIT_LATE;
-		left_ns = timeout_ns - *took_ns;
+		left_ns = timeout_ns - took_ns;
 		sleep_on(done, before, left_ns < SLICE_NS ? left_ns : SLICE_NS);
 		if (atomic_load(done) != before)
 			continue;
@@ -93,19 +83,32 @@ static enum kf_wait transact(struct kf_worker *w, enum kf_host_command command,
 	}
 }
 
-static uint64_t cpu_now(const struct kf_worker *w)
+/*
+ * One command and its answer. The process runs from the one to the other and
+ * is paused before and after: what has not been done when the clock stops is
+ * not done when the outputs are looked at, and what is written before the
+ * clock starts is read only after. Whoever forges an answer, or leaves a thread
+ * behind, gains nothing. *took_ns is from the first to the last of this.
+ */
+static enum kf_wait transact(struct kf_worker *w, enum kf_host_command command,
+			     uint64_t timeout_ns, uint64_t *took_ns)
 {
-	struct timespec t;
+	struct kf_host_request *request = kf_arena_request(&w->arena);
+	uint64_t start_ns;
+	enum kf_wait why;
 
-	if (clock_gettime(w->clock, &t))
-		return w->cpu_ns;	/* it has just ended */
-	return (uint64_t)t.tv_sec * KF_NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-/* The clock of a process that has just ended may fall behind. */
-static uint64_t since(uint64_t now_ns, uint64_t then_ns)
-{
-	return now_ns > then_ns ? now_ns - then_ns : 0;
+	request->command = (uint32_t)command;
+	start_ns = kf_now_ns();
+	/* Nobody need be woken: the kernel looks at the word again when a
+	 * process goes on that was paused while it waited. */
+	atomic_store(&request->go, ++w->sequence);
+	kf_pause_end(&w->pause);
+	why = wait_for_done(w, start_ns, timeout_ns);
+	kf_pause_begin(&w->pause);
+	*took_ns = kf_now_ns() - start_ns;
+	if (why == KF_WAIT_ANSWERED && !kf_pause_settle(&w->pause))
+		why = KF_WAIT_LATE;
+	return why;
 }
 
 /* --- its end ------------------------------------------------------------ */
@@ -309,9 +312,10 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	close(w->hello_fd);
 	w->hello_fd = -1;
 	w->pid = pid;
-	if (clock_getcpuclockid(pid, &w->clock))
-		return kf_fail(err, KF_E_UNAVAIL, "cannot read the processor "
-			       "time of process %d", (int)pid);
+	kf_pause_init(&w->pause, pid);
+	if (!kf_pause_begin(&w->pause) || !kf_pause_settle(&w->pause))
+		return kf_fail(err, KF_E_UNAVAIL, "cannot pause process %d",
+			       (int)pid);
 	return KF_OK;
 }
 
@@ -325,15 +329,12 @@ static int by_value(const void *a, const void *b)
 /* Empty calls, made exactly as a timed call is. */
 static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
 {
-	uint64_t took_ns[PINGS], armed_ns;
+	uint64_t took_ns[PINGS];
 
 	for (size_t i = 0; i < PINGS; i++) {
-		enum kf_wait why = transact(w, KF_HOST_ARM, BETWEEN_NS,
-					    &armed_ns);
+		enum kf_wait why = transact(w, KF_HOST_PING, BETWEEN_NS,
+					    &took_ns[i]);
 
-		if (why == KF_WAIT_ANSWERED)
-			why = transact(w, KF_HOST_PING, BETWEEN_NS,
-				       &took_ns[i]);
 		if (why == KF_WAIT_CANCELED)
 			return kf_fail(err, KF_E_CANCELED, "stopped");
 		if (why != KF_WAIT_ANSWERED)
@@ -358,8 +359,6 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 	trouble = kf_arena_reply(&w->arena)->code;
 	if (trouble)
 		return runner_trouble(w, trouble, KF_HOST_LOAD, end, err);
-	end->cpu_ns = cpu_now(w);
-	w->cpu_ns = end->cpu_ns;
 	reply_text(w, end->text, sizeof(end->text));
 	if (end->text[0]) {
 		end->state = KF_CALL_LOAD;
@@ -401,6 +400,7 @@ enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 	w->driver = spec->platform->driver;
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
+	kf_pause_init(&w->pause, 0);
 	kf_arena_empty(&w->arena);
 	code = make_shm(w, spec->artefact_path, err);
 	if (code)
@@ -435,18 +435,21 @@ out:
 
 /* --- calls -------------------------------------------------------------- */
 
-/* What must be done after a call and is in nobody's time. Its processor time
- * is not the candidate's, as long as it is that of one thread. */
-static enum kf_code tidy(struct kf_worker *w, uint64_t cpu_ns,
-			 struct kf_call_end *end, struct kf_err *err)
+enum kf_code kf_worker_tidy(struct kf_worker *w, struct kf_call_end *end,
+			    struct kf_err *err)
 {
-	uint64_t took_ns, used_ns;
-	enum kf_wait why = transact(w, KF_HOST_TIDY, BETWEEN_NS, &took_ns);
+	uint64_t took_ns;
+	enum kf_wait why;
 
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (w->dead)
+		return kf_fail(err, KF_E_INPUT, "the worker has ended");
+	if (!w->untidy)
+		return KF_OK;
+	w->untidy = false;
+	why = transact(w, KF_HOST_TIDY, BETWEEN_NS, &took_ns);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, KF_HOST_TIDY, BETWEEN_NS, end, err);
-	used_ns = since(cpu_now(w), cpu_ns);
-	w->cpu_ns = cpu_ns + (used_ns < took_ns ? used_ns : took_ns);
 	return KF_OK;
 }
 
@@ -455,7 +458,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 struct kf_err *err)
 {
 	const struct kf_host_reply *reply = kf_arena_reply(&w->arena);
-	uint64_t cpu_ns, delay_ns, took_ns = 0;
+	uint64_t delay_ns, took_ns = 0;
 	enum kf_wait why;
 	uint32_t trouble;
 
@@ -464,20 +467,16 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 		return kf_fail(err, KF_E_INPUT, "the worker has ended");
 	if (!timeout_ns)
 		return kf_fail(err, KF_E_INPUT, "a call without a deadline");
-	why = transact(w, KF_HOST_ARM, BETWEEN_NS, &took_ns);
-	if (why != KF_WAIT_ANSWERED)
-		return fail(w, why, KF_HOST_ARM, BETWEEN_NS, end, err);
-	cpu_ns = cpu_now(w);
-	end->idle_cpu_ns = since(cpu_ns, w->cpu_ns);
+	w->untidy = true;
 	delay_ns = kf_proc_delay_ns(w->pid);
 	why = transact(w, command, timeout_ns, &took_ns);
 	kf_arena_sample(&w->arena);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, command, timeout_ns, end, err);
-	w->cpu_ns = cpu_now(w);
-	end->cpu_ns = since(w->cpu_ns, cpu_ns);
-	end->delay_ns = since(kf_proc_delay_ns(w->pid), delay_ns);
-	end->time_ns = since(took_ns, w->ping_ns_min);
+	if (took_ns > w->ping_ns_min)
+		end->time_ns = took_ns - w->ping_ns_min;
+	end->delay_ns = kf_proc_delay_ns(w->pid);
+	end->delay_ns -= end->delay_ns < delay_ns ? end->delay_ns : delay_ns;
 	end->own_ns = reply->own_ns;
 	end->rc = reply->rc;
 	trouble = reply->code;
@@ -489,7 +488,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 command == KF_HOST_PREPARE ? "kf_prepare"
 						    : "kf_forward", end->rc);
 	}
-	return tidy(w, w->cpu_ns, end, err);
+	return KF_OK;
 }
 
 enum kf_code kf_worker_prepare(struct kf_worker *worker, uint64_t timeout_ns,
@@ -537,8 +536,16 @@ bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
 	return kf_arena_guards(&worker->arena, which, offset);
 }
 
-bool kf_worker_late(const struct kf_worker *worker)
+bool kf_worker_late(struct kf_worker *worker)
 {
+	struct timespec while_ns = { .tv_nsec = (long)LATE_NS };
+
+	if (worker->dead)
+		return false;
+	kf_pause_end(&worker->pause);
+	nanosleep(&while_ns, NULL);
+	kf_pause_begin(&worker->pause);
+	(void)kf_pause_settle(&worker->pause);
 	return kf_arena_late(&worker->arena);
 }
 
@@ -575,6 +582,7 @@ void kf_worker_free(struct kf_worker *worker)
 		return;
 	kf_worker_stop(worker);
 	kf_sandbox_free(worker->box);
+	kf_pause_release(&worker->pause);
 	if (worker->hello_fd >= 0)
 		close(worker->hello_fd);
 	if (worker->shm_path)

@@ -7,7 +7,9 @@
  * read-only) and reads outputs; expected values never enter. Calls are made
  * over a shared control page; the supervisor's clock around the handshake is
  * the time, less the handshake's own time, measured with empty calls before
- * the candidate's code was loaded.
+ * the candidate's code was loaded. Between commands the process is paused, all
+ * its threads: it cannot see inputs before its time runs, nor write outputs
+ * after.
  *
  * A worker cannot tell a call that is checked from one that is timed.
  *
@@ -51,11 +53,7 @@ struct kf_call_end {
 	enum kf_call_state state;
 	int rc, signal;
 	uint64_t time_ns;	/* supervisor's clock, handshake taken off */
-	uint64_t cpu_ns;	/* processor time of the worker in this call */
 	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
-	uint64_t idle_cpu_ns;	/* processor time used since the last call was
-				   over (its clean-up aside): threads that spin
-				   for a while, or work that was put off */
 	uint64_t delay_ns;	/* its threads were ready in this call and
 				   waited for a processor: the machine was busy;
 				   0 where the kernel does not tell */
@@ -88,10 +86,16 @@ uint32_t kf_worker_pattern(const struct kf_worker *worker);
 bool kf_worker_guards(const struct kf_worker *worker, size_t *which,
 		      int64_t *offset);
 
-/* True if any of 64 secretly chosen elements of each output has changed since
- * the last call was over: work went on after kf_forward had returned. Ask when
- * the outputs have been looked at, before the next poison. */
-bool kf_worker_late(const struct kf_worker *worker);
+/* Lets the process go on for a moment without a command: true if any of 64
+ * secretly chosen elements of each output changes, so that work was put off
+ * beyond the return. Ask when outputs have been looked at and are wrong. */
+bool kf_worker_late(struct kf_worker *worker);
+
+/* Cleans up after the last call, in nobody's time and for its own process to
+ * do: so after its outputs have been looked at, and before the inputs of the
+ * next are written. */
+KF_MUST_CHECK enum kf_code kf_worker_tidy(struct kf_worker *worker,
+		struct kf_call_end *end, struct kf_err *err);
 
 /* kf_prepare with the weights as they are now (in[].data NULL). */
 KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,

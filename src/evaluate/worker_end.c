@@ -6,12 +6,11 @@ const char *kf_worker_doing(enum kf_host_command command)
 {
 	static const char *const doing[KF_HOST_COMMANDS] = {
 		[KF_HOST_NONE] = "while it was started",
-		[KF_HOST_ARM] = "between calls",
 		[KF_HOST_PING] = "before it was loaded",
 		[KF_HOST_LOAD] = "while it was loaded",
 		[KF_HOST_PREPARE] = "in kf_prepare",
 		[KF_HOST_FORWARD] = "in kf_forward",
-		[KF_HOST_TIDY] = "after a call",
+		[KF_HOST_TIDY] = "between calls",
 	};
 
 	return doing[command];

@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SPINS_ARMED	20u	/* times request->spins, after ARM */
 #define FILTER_MAX	4096u	/* instructions: the kernel's own ceiling */
 
 #if defined(__x86_64__)
@@ -192,7 +191,6 @@ static enum kf_code do_tidy(struct host *h, struct kf_err *err)
 
 static enum kf_code (*const commands[KF_HOST_COMMANDS])(struct host *h,
 							struct kf_err *err) = {
-	[KF_HOST_ARM] = do_nothing,
 	[KF_HOST_PING] = do_nothing,
 	[KF_HOST_LOAD] = do_load,
 	[KF_HOST_PREPARE] = do_prepare,
@@ -200,15 +198,13 @@ static enum kf_code (*const commands[KF_HOST_COMMANDS])(struct host *h,
 	[KF_HOST_TIDY] = do_tidy,
 };
 
-static unsigned wait_for_go(struct host *h, unsigned last, bool armed)
+static unsigned wait_for_go(struct host *h, unsigned last)
 {
 	/* The atomics of the C library have no const versions. */
 	atomic_uint *go = (atomic_uint *)(uintptr_t)&h->request->go;
-	uint64_t spins = (uint64_t)h->request->spins *
-			 (armed ? SPINS_ARMED : 1);
 	unsigned now;
 
-	for (uint64_t i = 0; i < spins; i++) {
+	for (uint32_t i = 0; i < h->request->spins; i++) {
 		now = atomic_load_explicit(go, memory_order_acquire);
 		if (now != last)
 			return now;
@@ -222,10 +218,9 @@ static unsigned wait_for_go(struct host *h, unsigned last, bool armed)
 static enum kf_code serve(struct host *h, struct kf_err *err)
 {
 	unsigned last = 0;
-	bool armed = false;
 
 	for (;;) {
-		unsigned now = wait_for_go(h, last, armed);
+		unsigned now = wait_for_go(h, last);
 		uint32_t command = h->request->command;
 		struct kf_err trouble = { 0 };
 		enum kf_code code;
@@ -244,7 +239,6 @@ static enum kf_code serve(struct host *h, struct kf_err *err)
 		syscall(SYS_futex, &h->reply->done, FUTEX_WAKE, INT_MAX, NULL,
 			NULL, 0);
 		last = now;
-		armed = command == KF_HOST_ARM;
 	}
 }
 

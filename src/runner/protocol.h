@@ -20,9 +20,9 @@
  * reads from the reply it reads once, and believes nothing that matters: a
  * candidate that writes there can spoil its own verdict and no more.
  *
- * A timed command is announced with ARM, after which the runner spins for a
- * moment: then the way from the supervisor's clock to the program's first
- * instruction is a fraction of a microsecond, not the waking of a process.
+ * The process is paused (SIGSTOP) but from a command to its answer, so that
+ * the candidate's code cannot look at what is written for its next call, nor
+ * write to what is read of its last one, whatever it makes of this protocol.
  */
 #ifndef KF_RUNNER_PROTOCOL_H
 #define KF_RUNNER_PROTOCOL_H
@@ -76,7 +76,6 @@ struct kf_build_answer {
 
 enum kf_host_command {
 	KF_HOST_NONE,
-	KF_HOST_ARM,		/* spin: a timed command follows at once */
 	KF_HOST_PING,		/* nothing; measures the handshake */
 	KF_HOST_LOAD,
 	KF_HOST_PREPARE,

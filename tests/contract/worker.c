@@ -125,7 +125,12 @@ static struct kf_worker *start(struct fixture *f, const char *name,
 static void fill_input(struct kf_worker *worker, float start)
 {
 	float *x = kf_worker_in(worker, 0);
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
 
+	if (kf_worker_tidy(worker, &end, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(end.state, KF_CALL_GOOD);
 	for (size_t i = 0; i < COUNT; i++)
 		x[i] = start + (float)i;
 	kf_worker_poison(worker);
@@ -538,16 +543,39 @@ static void test_unusable_artefact_is_a_verdict(void **state)
 static void test_work_put_off_shows(void **state)
 {
 	struct kf_worker *worker = start_good(*state, "deferred");
-	struct kf_call_end end, next;
+	struct timespec moment = { .tv_nsec = 20 * KF_NS_PER_MS };
+	struct kf_call_end end;
+	bool late = false;
 
 	forward(worker, TIMEOUT_NS, &end);
 	assert_int_equal(end.state, KF_CALL_GOOD);
-	/* At the instant of "done" the samples were poison. */
-	while (count_wrong(worker))
-		sched_yield();
-	assert_true(kf_worker_late(worker));
-	forward(worker, TIMEOUT_NS, &next);
-	assert_true(next.idle_cpu_ns > 20 * KF_NS_PER_MS);
+	/* It stands still with its work undone until it is let go on. */
+	nanosleep(&moment, NULL);
+	assert_int_equal(count_wrong(worker), COUNT);
+	for (int i = 0; i < 100 && !late; i++)
+		late = kf_worker_late(worker);
+	assert_true(late);
+	kf_worker_free(worker);
+}
+
+/* Its thread sees inputs as soon as they can be seen and works for 5 ms. */
+static void test_inputs_are_seen_in_no_time_but_its_own(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "reads_ahead");
+	struct timespec moment = { .tv_nsec = 10 * KF_NS_PER_MS };
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+
+	for (int i = 0; i < 4; i++) {
+		fill_input(worker, (float)i + 1);
+		nanosleep(&moment, NULL);
+		if (kf_worker_forward(worker, TIMEOUT_NS, &end, &err))
+			fail_msg("%s", err.text);
+		assert_int_equal(end.state, KF_CALL_GOOD);
+		assert_int_equal(count_wrong(worker), 0);
+		if (i > 0)
+			assert_true(end.time_ns > 4 * KF_NS_PER_MS);
+	}
 	kf_worker_free(worker);
 }
 
@@ -738,6 +766,7 @@ int main(void)
 		cmocka_unit_test(test_kept_memory_cannot_hide_results),
 		cmocka_unit_test(test_unusable_artefact_is_a_verdict),
 		cmocka_unit_test(test_work_put_off_shows),
+		cmocka_unit_test(test_inputs_are_seen_in_no_time_but_its_own),
 		cmocka_unit_test(test_forged_answer_gains_nothing),
 		cmocka_unit_test(test_cancel_is_nobodys_fault),
 		cmocka_unit_test(test_unknown_device_is_our_trouble),
