@@ -792,6 +792,19 @@ static enum kf_code begin(const struct kf_run_spec *spec,
 	return code;
 }
 
+/* Where it cannot be told, there may be some. */
+static bool has_attempts(struct kf_store *store)
+{
+	struct kf_attempt_row *row = NULL;
+	size_t count = 0;
+	enum kf_code code = kf_store_attempts(store, 0, &row, &count, NULL);
+
+	kf_attempt_rows_free(row, count);
+	return code || count;
+}
+
+/* A new run that failed before it had an attempt leaves nothing behind: its
+ * settings are what was wrong, and they cannot be resumed into right ones. */
 enum kf_code kf_loop_run(const struct kf_run_spec *spec, bool resume,
 			 const struct kf_watch *watch,
 			 struct kf_run_summary *out, struct kf_err *err)
@@ -811,6 +824,11 @@ enum kf_code kf_loop_run(const struct kf_run_spec *spec, bool resume,
 		code = begin(spec, store, err);
 	if (!code && !resume)
 		code = run_with(spec, store, watch, out, err);
-	kf_store_close(store);
+	if (code && code != KF_E_CANCELED && !resume && !has_attempts(store)) {
+		kf_store_discard(store);
+		*out = (struct kf_run_summary) { 0 };
+	} else {
+		kf_store_close(store);
+	}
 	return code;
 }

@@ -71,7 +71,9 @@ struct kf_run_summary {
 /* Begins a run (run_dir must not hold one) or, with resume, goes on with the
  * one in run_dir: then the settings stored there replace the spec's but for
  * run_dir, setup.log, setup.cancel and, if given, model. On KF_E_CANCELED and
- * any other failure the run can be resumed: nothing paid for is lost. */
+ * any other failure the run can be resumed: nothing paid for is lost. Only a
+ * new run that fails before its first attempt is removed again, for there is
+ * nothing to go on with; out->problem_count is 0 then. */
 KF_MUST_CHECK enum kf_code kf_loop_run(const struct kf_run_spec *spec,
 		bool resume, const struct kf_watch *watch,
 		struct kf_run_summary *out, struct kf_err *err);

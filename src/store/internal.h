@@ -15,6 +15,7 @@ struct kf_store {
 	char *db_path;		/* owned */
 	int lock_fd;		/* -1 when open for reading */
 	bool writable;
+	bool alone;		/* created in a folder with nothing else */
 };
 
 /* --- statements (sql.c) ------------------------------------------------------

@@ -110,16 +110,21 @@ static enum kf_code check_health(struct kf_store *store, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
 	struct kf_sql sql;
+	const char *finding = "no answer";
 	char *words = NULL;
 
 	kf_sql_begin(&sql, store, "PRAGMA quick_check(1)");
 	if (kf_sql_row(&sql))
 		words = kf_sql_get_text(&sql, 0);
 	code = kf_sql_end(&sql, "check", err);
-	if (!code && (!words || strcmp(words, "ok") != 0))
+	/* SQLite heads its finding with a line of its own. */
+	if (words)
+		finding = strrchr(words, '\n') ? strrchr(words, '\n') + 1 :
+			  words;
+	if (!code && strcmp(finding, "ok") != 0)
 		code = kf_fail(err, KF_E_IO, "%s is damaged (%s); prompts and "
 			       "replies are still under objects/",
-			       store->db_path, words ? words : "no answer");
+			       store->db_path, finding);
 	free(words);
 	return code;
 }

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -68,6 +69,21 @@ static enum kf_code open_db(struct kf_store *store, const char *name,
 	return KF_OK;
 }
 
+/* True of a folder that does not exist yet, too. */
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool empty = dir || errno == ENOENT;
+
+	while (dir && empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 ||
+			strcmp(entry->d_name, "..") == 0;
+	if (dir)
+		closedir(dir);
+	return empty;
+}
+
 static enum kf_code open_writer(struct kf_store *store, bool create,
 				struct kf_err *err)
 {
@@ -75,6 +91,7 @@ static enum kf_code open_writer(struct kf_store *store, bool create,
 	char *objects = kf_path_join(store->dir, "objects");
 
 	store->writable = true;
+	store->alone = create && is_empty(store->dir);
 	if (create)
 		code = kf_mkdir_p(objects, err);
 	if (!code)
@@ -191,6 +208,15 @@ void kf_store_close(struct kf_store *store)
 	free(store->db_path);
 	free(store->dir);
 	free(store);
+}
+
+void kf_store_discard(struct kf_store *store)
+{
+	sqlite3_close(store->db);
+	store->db = NULL;
+	if (store->alone)
+		(void)!kf_remove_tree(store->dir, NULL);
+	kf_store_close(store);
 }
 
 const char *kf_store_dir(const struct kf_store *store)

@@ -33,6 +33,9 @@ KF_MUST_CHECK enum kf_code kf_store_open(const char *run_dir,
 		enum kf_store_mode mode, struct kf_store **out,
 		struct kf_err *err);
 void kf_store_close(struct kf_store *store);	/* NULL is allowed */
+/* Closes a store that was created just now, for a run that came to nothing,
+ * and removes its folder, unless that held something else before. */
+void kf_store_discard(struct kf_store *store);
 const char *kf_store_dir(const struct kf_store *store);
 
 /* The run's settings (command line, versions, device), as JSON; written once:

@@ -350,6 +350,34 @@ static void test_a_kill_during_creation_is_no_obstacle(void **state)
 	free(path);
 }
 
+static void test_a_run_that_came_to_nothing_is_removed(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_store *store;
+
+	assert_int_equal(kf_store_open(f->run, KF_STORE_CREATE, &store,
+				       &f->err), KF_OK);
+	kf_store_discard(store);
+	assert_false(kf_path_exists(f->run));
+}
+
+static void test_a_discarded_run_spares_what_lay_there_before(void **state)
+{
+	struct fixture *f = *state;
+	char *work = kf_path_join(f->run, "work");
+	char *mine = kf_path_join(work, "mine");
+	struct kf_store *store;
+
+	assert_int_equal(kf_mkdir_p(work, &f->err), KF_OK);
+	assert_int_equal(kf_file_write(mine, "x", 1, &f->err), KF_OK);
+	assert_int_equal(kf_store_open(f->run, KF_STORE_CREATE, &store,
+				       &f->err), KF_OK);
+	kf_store_discard(store);
+	assert_true(kf_path_exists(mine));
+	free(mine);
+	free(work);
+}
+
 static void test_a_newer_schema_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -478,6 +506,8 @@ int main(void)
 		TEST(test_one_writer_at_a_time),
 		TEST(test_folders_that_are_no_run_are_refused),
 		TEST(test_a_kill_during_creation_is_no_obstacle),
+		TEST(test_a_run_that_came_to_nothing_is_removed),
+		TEST(test_a_discarded_run_spares_what_lay_there_before),
 		TEST(test_a_newer_schema_is_refused),
 		TEST(test_a_damaged_file_is_a_sentence),
 		TEST(test_a_folder_that_cannot_be_written_is_read),
