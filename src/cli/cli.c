@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -37,11 +38,14 @@ static void on_signal(int number)
 
 void kf_cli_catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal }, before;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	/* nohup ignores it, and that holds. */
+	if (sigaction(SIGHUP, NULL, &before) == 0 &&
+	    before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 }
 
 const volatile int *kf_cli_cancel(void)
@@ -122,6 +126,31 @@ void kf_cli_ratio(double ratio, char out[32])
 		snprintf(out, 32, "%.2fx", ratio);
 	else
 		snprintf(out, 32, "-");
+}
+
+char *kf_cli_quote(const char *path)
+{
+	struct kf_buf out = { .max = 1u << 16 };
+	char *quoted;
+
+	for (const char *c = path; *c; c++) {
+		if ((unsigned char)*c < 0x80 && !isalnum((unsigned char)*c) &&
+		    !strchr("_./-+,:@%=", *c))
+			break;
+		if (!c[1])
+			return kf_strdup(path);
+	}
+	kf_buf_puts(&out, "'");
+	for (; *path; path++) {
+		if (*path == '\'')
+			kf_buf_puts(&out, "'\\''");
+		else
+			kf_buf_add(&out, path, 1);
+	}
+	kf_buf_puts(&out, "'");
+	quoted = kf_strdup(kf_buf_str(&out));
+	kf_buf_release(&out);
+	return quoted;
 }
 
 /* --- run folders ---------------------------------------------------------- */

@@ -46,6 +46,10 @@ void kf_cli_print_json_take(json_t *value);
 KF_MUST_CHECK enum kf_code kf_cli_run_dir(const char *asked, char **out,
 					  struct kf_err *err);
 
+/* A path as one word of a shell, so that a command with it can be copied.
+ * Caller frees. */
+char *kf_cli_quote(const char *path) KF_NEVER_NULL;
+
 /* "1.23 ms"; "-" for NaN. */
 void kf_cli_time(double ns, char out[32]);
 /* "2.10x"; "-" for NaN. */

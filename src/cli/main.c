@@ -1,7 +1,11 @@
 /* kforge: the command line. */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #ifndef KF_VERSION
 #error "KF_VERSION comes from the file VERSION"
@@ -83,12 +87,43 @@ static int run_command(const struct kf_command *command, int argc,
 	return status;
 }
 
-int main(int argc, char **argv)
+/* A standard descriptor that came closed is taken by a file that cannot be
+ * used this way round: else a file of the run would get its number, and words
+ * meant for people would go into it. */
+static void hold_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ?
+				    O_WRONLY : O_RDONLY);
+}
+
+static bool reader_has_left(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
+/* A result that did not arrive is an error. A reader who has seen enough of it
+ * needs no words about that. */
+static int end_output(int status)
+{
+	bool failed = ferror(stdout) != 0;
+
+	if (fflush(stdout) == 0 && !failed)
+		return status;
+	if (!reader_has_left())
+		fprintf(stderr, "kforge: cannot write to standard output: is "
+			"it closed, or the disk full?\n");
+	return KF_EXIT_IO;
+}
+
+static int run_words(int argc, char **argv)
 {
 	const struct kf_command *command;
 	const char *word = argc > 1 ? argv[1] : "";
 
-	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
 		printf("kforge %s\n", KF_VERSION);
 		return KF_EXIT_GOOD;
@@ -107,4 +142,11 @@ int main(int argc, char **argv)
 	if (!command)
 		return unknown_command(word);
 	return run_command(command, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+	hold_standard_descriptors();
+	signal(SIGPIPE, SIG_IGN);
+	return end_output(run_words(argc, argv));
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, CHOICE };
+enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, POSITIVE, CHOICE };
 
 struct choice { const char *name; uint64_t value; };
 
@@ -15,6 +15,7 @@ struct option {
 	enum option_kind kind;
 	size_t offset;			/* in struct kf_options */
 	const struct choice *choice;	/* ends with a NULL name */
+	uint64_t most;			/* COUNT, REAL: its ceiling; 0: none */
 };
 
 static const struct choice rules_choice[] = {
@@ -39,33 +40,33 @@ static const struct choice sandbox_choice[] = {
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
-	{ 'p', "platform", "NAME[:N]", "where programs run (default: cpu); see `kforge platforms`", TEXT, AT(platform), NULL },
-	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL },
-	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL },
-	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL },
-	{ 'o', "out", "DIR", "the run's folder (default: kforge-runs/DATE-PROBLEM)", TEXT, AT(out), NULL },
-	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL },
-	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL },
-	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL },
-	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL },
-	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL },
-	{ 0, "max-tokens", "N", "ceiling of one reply (default: 32768)", COUNT, AT(max_tokens), NULL },
-	{ 0, "budget-tokens", "N", "ceiling of the whole run, prompts and replies", COUNT, AT(budget_tokens), NULL },
-	{ 0, "reply-timeout", "S", "seconds to wait for one reply (default: 3600)", REAL, AT(reply_timeout_s), NULL },
-	{ 0, "dry-run", NULL, "ask nothing: show the number of calls and the ceiling of tokens", FLAG, AT(dry_run), NULL },
-	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice },
-	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice },
-	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL },
-	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL },
-	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL },
-	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice },
-	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL },
-	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL },
-	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL },
-	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL },
-	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL },
-	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL },
-	{ 'h', "help", NULL, "this help", FLAG, AT(help), NULL },
+	{ 'p', "platform", "NAME[:N]", "where programs run (default: cpu); see `kforge platforms`", TEXT, AT(platform), NULL, 0 },
+	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
+	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL, 10000 },
+	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL, 0 },
+	{ 'o', "out", "DIR", "the run's folder (default: kforge-runs/DATE-PROBLEM)", TEXT, AT(out), NULL, 0 },
+	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
+	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
+	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL, 0 },
+	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL, 0 },
+	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL, 0 },
+	{ 0, "max-tokens", "N", "ceiling of one reply (default: 32768)", COUNT, AT(max_tokens), NULL, 100000000 },
+	{ 0, "budget-tokens", "N", "ceiling of the whole run, prompts and replies", COUNT, AT(budget_tokens), NULL, 0 },
+	{ 0, "reply-timeout", "S", "seconds to wait for one reply (default: 3600)", POSITIVE, AT(reply_timeout_s), NULL, 1000000 },
+	{ 0, "dry-run", NULL, "ask nothing: show the number of calls and the ceiling of tokens", FLAG, AT(dry_run), NULL, 0 },
+	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice, 0 },
+	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
+	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
+	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, 0 },
+	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
+	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice, 0 },
+	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },
+	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
+	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
+	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
+	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
+	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },
+	{ 'h', "help", NULL, "this help", FLAG, AT(help), NULL, 0 },
 };
 
 void kf_options_init(struct kf_options *options)
@@ -224,11 +225,45 @@ static enum kf_code set_choice(const struct option *o, const char *value,
 	return KF_E_INPUT;
 }
 
+static enum kf_code set_count(const struct option *o, const char *value,
+			      uint64_t *out, struct kf_err *err)
+{
+	uint64_t count;
+
+	if (!kf_parse_u64(value, &count) || !count)
+		return kf_fail(err, KF_E_INPUT, "--%s wants a whole number "
+			       "above 0, not '%s'", o->name, value);
+	if (o->most && count > o->most)
+		return kf_fail(err, KF_E_INPUT, "--%s can be at most %llu, "
+			       "not %s", o->name, (unsigned long long)o->most,
+			       value);
+	*out = count;
+	return KF_OK;
+}
+
+static enum kf_code set_real(const struct option *o, const char *value,
+			     double *out, struct kf_err *err)
+{
+	bool positive = o->kind == POSITIVE;
+	double real;
+
+	if (!kf_parse_double(value, &real) || real < 0 ||
+	    (positive && real <= 0))
+		return kf_fail(err, KF_E_INPUT, "--%s wants a number %s 0, "
+			       "not '%s'", o->name,
+			       positive ? "above" : "of at least", value);
+	if (o->most && real > (double)o->most)
+		return kf_fail(err, KF_E_INPUT, "--%s can be at most %llu, "
+			       "not %s", o->name, (unsigned long long)o->most,
+			       value);
+	*out = real;
+	return KF_OK;
+}
+
 static enum kf_code set_value(const struct option *o, const char *value,
 			      struct kf_options *options, struct kf_err *err)
 {
 	void *at = (char *)options + o->offset;
-	double real;
 
 	switch (o->kind) {
 	case FLAG:
@@ -246,17 +281,10 @@ static enum kf_code set_value(const struct option *o, const char *value,
 	case CHOICE:
 		return set_choice(o, value, at, err);
 	case COUNT:
-		if (kf_parse_u64(value, at) && *(uint64_t *)at)
-			return KF_OK;
-		return kf_fail(err, KF_E_INPUT, "--%s wants a whole number "
-			       "above 0, not '%s'", o->name, value);
+		return set_count(o, value, at, err);
 	case REAL:
-		if (!kf_parse_double(value, &real) || real < 0)
-			return kf_fail(err, KF_E_INPUT, "--%s wants a number "
-				       "of at least 0, not '%s'", o->name,
-				       value);
-		*(double *)at = real;
-		return KF_OK;
+	case POSITIVE:
+		return set_real(o, value, at, err);
 	}
 	return KF_OK;
 }
@@ -351,15 +379,18 @@ enum kf_code kf_options_parse(const struct kf_command *command, int argc,
 	if (argument->count > command->argument_max)
 		return kf_fail(err, KF_E_INPUT,
 			       "'%s' is one argument too many; usage: kforge "
-			       "%s %s", argument->text[command->argument_max],
-			       command->name, command->arguments);
+			       "%s%s%s", argument->text[command->argument_max],
+			       command->name,
+			       command->arguments[0] ? " " : "",
+			       command->arguments);
 	return KF_OK;
 }
 
 void kf_options_help(const struct kf_command *command, struct kf_buf *out)
 {
-	kf_buf_printf(out, "kforge %s %s\n\n%s\n\n", command->name,
-		      command->arguments, command->summary);
+	kf_buf_printf(out, "kforge %s%s%s\n\n%s\n\n", command->name,
+		      command->arguments[0] ? " " : "", command->arguments,
+		      command->summary);
 	for (size_t i = 0; i < KF_COUNT(option_table); i++) {
 		const struct option *o = &option_table[i];
 		char left[40];

@@ -1,10 +1,12 @@
 #include "cli/progress.h"
 
 #include <math.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
+#define ROW_COLUMNS 78		/* where the terminal does not tell */
 #define SHOW_NS (100 * KF_NS_PER_MS)	/* between two changes of the line */
 
 void kf_progress_init(struct kf_progress *progress, bool quiet)
@@ -23,12 +25,30 @@ void kf_progress_end(struct kf_progress *progress)
 	progress->line_open = false;
 }
 
+/* What of the text fits into one row of the terminal: a line that wraps cannot
+ * be taken back. A character counts as one column. */
+static size_t row_bytes(const char *text)
+{
+	size_t columns = ROW_COLUMNS, bytes = 0;
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+		columns = size.ws_col - 1u;
+	while (text[bytes] && columns) {
+		bytes++;
+		while (((unsigned char)text[bytes] & 0xc0) == 0x80)
+			bytes++;
+		columns--;
+	}
+	return bytes;
+}
+
 /* A line that the next one replaces; nothing where there is no terminal. */
 static void passing(struct kf_progress *progress, const char *text)
 {
 	if (!progress->terminal)
 		return;
-	fprintf(stderr, "\r\033[K%.78s", text);
+	fprintf(stderr, "\r\033[K%.*s", (int)row_bytes(text), text);
 	fflush(stderr);
 	progress->line_open = true;
 }

@@ -1,7 +1,9 @@
 /* kforge run and kforge resume. */
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -108,8 +110,32 @@ static enum kf_code add_problems(const char *argument, struct paths *out,
 	return KF_OK;
 }
 
+#define RUNS_DIR "kforge-runs"
+#define SAME_SECOND_MAX 100	/* runs begun in one second */
+
+/* Makes the folder name, or name-2 and so on where another run has it. */
+static enum kf_code claim_folder(const char *name, char **out,
+				 struct kf_err *err)
+{
+	enum kf_code code = kf_mkdir_p(RUNS_DIR, err);
+
+	*out = NULL;
+	for (int i = 1; !code && i <= SAME_SECOND_MAX; i++) {
+		*out = i == 1 ? kf_format(RUNS_DIR "/%s", name) :
+		       kf_format(RUNS_DIR "/%s-%d", name, i);
+		if (mkdir(*out, 0777) == 0)
+			return KF_OK;
+		code = errno == EEXIST && i < SAME_SECOND_MAX ? KF_OK :
+		       kf_fail_errno(err, "cannot make folder %s", *out);
+		free(*out);
+		*out = NULL;
+	}
+	return code;
+}
+
 /* kforge-runs/20261127-101500-softmax */
-static char *default_run_dir(const struct paths *paths)
+static enum kf_code default_run_dir(const struct paths *paths, char **out,
+				    struct kf_err *err)
 {
 	const char *first = paths->count ? paths->path[0] : "run";
 	const char *slash = strrchr(first, '/');
@@ -118,13 +144,17 @@ static char *default_run_dir(const struct paths *paths)
 	time_t now = time(NULL);
 	char date[32];
 	struct tm local;
+	enum kf_code code;
+	char *name;
 
 	localtime_r(&now, &local);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &local);
-	if (paths->count > 1)
-		return kf_format("kforge-runs/%s-%zu-problems", date,
-				 paths->count);
-	return kf_format("kforge-runs/%s-%.*s", date, len, stem);
+	name = paths->count > 1 ?
+	       kf_format("%s-%zu-problems", date, paths->count) :
+	       kf_format("%s-%.*s", date, len, stem);
+	code = claim_folder(name, out, err);
+	free(name);
+	return code;
 }
 
 /* --- --dry-run ------------------------------------------------------------ */
@@ -170,6 +200,7 @@ static int dry_run(const struct kf_run_spec *spec)
 	uint64_t ceiling = 0;
 	enum kf_code code;
 
+	kf_cli_catch_signals();
 	setup_spec.baseline = KF_BASELINE_NONE;
 	code = kf_setup_open(&setup_spec, &setup, &err);
 	for (size_t i = 0; !code && i < spec->problem_count; i++) {
@@ -195,6 +226,14 @@ static int dry_run(const struct kf_run_spec *spec)
 
 /* --- running -------------------------------------------------------------- */
 
+static void say_how_to_go_on(const char *run_dir)
+{
+	char *quoted = kf_cli_quote(run_dir);
+
+	fprintf(stderr, "kforge: go on with: kforge resume %s\n", quoted);
+	free(quoted);
+}
+
 static int work(const struct kf_run_spec *spec, bool resume,
 		const struct kf_options *options)
 {
@@ -212,8 +251,7 @@ static int work(const struct kf_run_spec *spec, bool resume,
 		int status = kf_cli_fail(&err);
 
 		if (summary.problem_count)
-			fprintf(stderr, "kforge: go on with: kforge resume "
-				"%s\n", spec->run_dir);
+			say_how_to_go_on(spec->run_dir);
 		return status;
 	}
 	code = kf_cli_report(spec->run_dir, options->json, &err);
@@ -273,8 +311,13 @@ static int run(const struct kf_options *options, const char **argument,
 	}
 	for (size_t i = 0; i < options->start.count; i++)
 		paths_add_take(&start, absolute(options->start.text[i]));
-	run_dir = options->out ? kf_strdup(options->out) :
-		  default_run_dir(&problems);
+	if (options->out)
+		run_dir = kf_strdup(options->out);
+	else if (!options->dry_run &&
+		 default_run_dir(&problems, &run_dir, &err)) {
+		status = kf_cli_fail(&err);
+		goto out;
+	}
 	prompts = options->prompts ? absolute(options->prompts) : NULL;
 	record = options->record ? absolute(options->record) : NULL;
 	spec.run_dir = run_dir;

@@ -2,9 +2,10 @@
 """kforge prompt, platforms, models, doctor, help: looking, not doing."""
 
 import json
+import subprocess
 import sys
 
-from harness import EXIT, PROBLEM, kforge, run_tests
+from harness import EXIT, KFORGE, PROBLEM, environment, kforge, run_tests
 
 
 def test_the_prompt_is_what_would_be_sent(_):
@@ -55,6 +56,24 @@ def test_doctor_finds_python_and_never_shows_a_key(_):
                for f in found), result
     assert "sk-secret" not in result.out + result.err
     assert any("OPENAI_API_KEY is set" in f["text"] for f in found)
+
+
+def test_a_result_that_cannot_be_written_is_an_error(_):
+    for command in ("--help", "platforms", "models --json", "run --help",
+                    f"prompt {PROBLEM}"):
+        for output in (">/dev/full", ">&-"):
+            done = subprocess.run(f"{KFORGE} {command} {output}", shell=True,
+                                  env=environment(), stderr=subprocess.PIPE,
+                                  text=True, check=False)
+            assert done.returncode == EXIT["io"], (command, output, done)
+            assert "standard output" in done.stderr, (command, output, done)
+
+
+def test_a_reader_who_has_seen_enough_hears_no_complaint(_):
+    done = subprocess.run(f"sleep 0.2 | {KFORGE} prompt {PROBLEM} | true",
+                          shell=True, env=environment(), text=True,
+                          stderr=subprocess.PIPE, check=False)
+    assert not done.stderr, done
 
 
 def test_help_is_there_for_every_command(_):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import sys
 
 from harness import (DATA, EXIT, PROBLEM, asked, finish, kforge, reply,
@@ -130,6 +131,17 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scratch):
     assert states(shown)[0] == "compilation_failure", shown
 
 
+def test_ctrl_c_in_a_dry_run_leaves_no_half_bundle(scratch):
+    process = start("run", PROBLEM, "--model", "exec:true", "--dry-run",
+                    "--cache", scratch / "cache")
+    bundles = scratch / "cache" / "bundles"
+    wait_for(lambda: list(bundles.glob("*.tmp-*")), "the bundle's making")
+    process.send_signal(signal.SIGINT)
+    result = finish(process, timeout=10)
+    assert result.status == EXIT["canceled"], result
+    assert not list(bundles.glob("*.tmp-*")), result
+
+
 def test_two_at_once_on_one_run_is_refused(scratch):
     model = script_model(scratch, [])
     process = start("run", PROBLEM, "--model", model + "; sleep 60",
@@ -160,6 +172,42 @@ def test_mistakes_are_sentences(scratch):
         result = kforge(*arguments, cwd=scratch)
         assert result.status == EXIT[status], (arguments, result)
         assert words in result.err, (arguments, result)
+
+
+def test_a_run_that_never_asked_leaves_nothing(scratch):
+    good = script_model(scratch, [])
+    missing = scratch / "missing"
+    rows = (
+        ("--model", "oracle:x"),
+        ("--model", f"replay:{missing}"),
+        ("--model", good, "--start", missing),
+        ("--model", good, "--prompts", missing),
+        ("--model", good, "--platform", "abacus"),
+        ("--model", good, "--python", "/bin/true"),
+    )
+    for row in rows:
+        result = kforge("run", PROBLEM, *row, cwd=scratch)
+        assert result.status in (EXIT["input"], EXIT["unavailable"]), result
+        assert "resume" not in result.err, (row, result)
+        assert not list((scratch / "kforge-runs").iterdir()), (row, result)
+    assert asked(scratch) == []
+
+
+def test_runs_begun_in_one_second_have_folders_of_their_own(scratch):
+    model = script_model(scratch, [reply("wrong.c")])
+    runs = [start("run", PROBLEM, "--model", model, *FAST, "-n", "1",
+                  cwd=scratch) for _ in range(2)]
+    for result in [finish(process) for process in runs]:
+        assert result.status == EXIT["not_all"], result
+    assert len(list((scratch / "kforge-runs").iterdir())) == 2
+
+
+def test_the_way_to_go_on_can_be_copied(scratch):
+    folder = scratch / "a run's folder"
+    result = kforge("run", PROBLEM, "--model", "exec:false", "--out", folder)
+    command = result.err.split("go on with: ")[1]
+    words = shlex.split(command)
+    assert words == ["kforge", "resume", str(folder)], result
 
 
 def test_an_existing_run_is_not_written_over(scratch):

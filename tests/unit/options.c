@@ -16,7 +16,7 @@ static const struct kf_command command = {
 	.name = "bake",
 	.arguments = "CAKE [ICING]",
 	.summary = "for tests",
-	.options = "attempts target set json verbose rules help",
+	.options = "attempts target set json verbose rules reply-timeout help",
 	.argument_min = 1,
 	.argument_max = 2,
 };
@@ -53,6 +53,9 @@ static void test_mistakes_are_sentences(void **state)
 		{ { "a", "--attempts", "three", NULL }, "a whole number above 0, not 'three'" },
 		{ { "a", "--attempts=0", NULL }, "a whole number above 0, not '0'" },
 		{ { "a", "--attempts=-3", NULL }, "a whole number above 0, not '-3'" },
+		{ { "a", "--attempts=4294967297", NULL }, "--attempts can be at most 10000, not 4294967297" },
+		{ { "a", "--reply-timeout=0", NULL }, "a number above 0, not '0'" },
+		{ { "a", "--reply-timeout=1e300", NULL }, "--reply-timeout can be at most 1000000, not 1e300" },
 		{ { "a", "--attempts", NULL }, "--attempts wants a value" },
 		{ { "a", "--target=fast", NULL }, "a number of at least 0, not 'fast'" },
 		{ { "a", "--target=nan", NULL }, "a number of at least 0, not 'nan'" },
