@@ -10,6 +10,7 @@ package. Everything it has to say goes into files and descriptors that the
 request names; what the problem prints is nobody's result.
 """
 
+import errno
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
 EXIT_NO_TORCH = 3
+EXIT_NO_SPACE = 4
 
 
 def main():
@@ -33,7 +35,12 @@ def main():
         return EXIT_NO_TORCH
     if sys.argv[1] == "bundle":
         from kforge_reference import bundle
-        bundle.main(request)
+        try:
+            bundle.main(request)
+        except OSError as error:    # not even the result could be written
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            return EXIT_NO_SPACE
     else:
         from kforge_reference import serve
         serve.main(request)

@@ -10,6 +10,7 @@
 #define PROCESSES 512
 #define DESCRIPTORS 512
 #define EXIT_NO_TORCH 3		/* reference.py: import torch failed */
+#define EXIT_NO_SPACE 4		/* reference.py: the disk is full */
 #define ENV_MAX 48
 #define BIND_MAX 80
 
@@ -272,6 +273,10 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 		if (outcome->exit_code == EXIT_NO_TORCH)
 			code = kf_fail(err, KF_E_UNAVAIL, "torch cannot be "
 				       "imported: %s", line);
+		else if (outcome->exit_code == EXIT_NO_SPACE)
+			code = kf_fail(err, KF_E_IO, "problem %s: no space is "
+				       "left where bundles are kept; name "
+				       "another folder with --cache", name);
 		else
 			code = kf_fail(err, KF_E_INPUT, "problem %s: the "
 				       "reference ended without a result "
