@@ -255,6 +255,6 @@ def _flatten_outputs(value, name, outputs):
         for item in value.values():
             _flatten_outputs(item, name, outputs)
     elif value is not None:
-        raise Refused("unsupported", "forward returns a %s; tensors, and "
+        raise Refused("unsupported", "forward returns the type %s; tensors, and "
                       "lists, tuples and dicts of them are supported"
                       % type(value).__name__)

@@ -157,7 +157,7 @@ class C:
         ("a string among the inputs", model("return x", inputs="'mean'"),
          "unsupported", "input x is a str"),
         ("a string as output", model("return 'x'"), "unsupported",
-         "returns a str"),
+         "returns the type str"),
         ("no output", model("return None"), "unsupported", "no tensor"),
         ("complex output", model("return torch.fft.fft(x)"), "unsupported",
          "complex64"),
