@@ -62,6 +62,23 @@ static void words_release(struct words *w)
 	*w = (struct words) { 0 };
 }
 
+/* A link outside /usr to a compiler in it gives that compiler: the sandbox has
+ * /usr, and a compiler looks for its parts from where it lies itself. A link to
+ * a wrapper of another name stays: wrappers go by the name they are called. */
+static char *follow_link_take(char *found, const char *name)
+{
+	char *real = realpath(found, NULL);
+	const char *slash = real ? strrchr(real, '/') : NULL;
+
+	if (!slash || strncmp(found, "/usr/", 5) == 0 ||
+	    strncmp(real, "/usr/", 5) != 0 || !strstr(slash, name)) {
+		free(real);
+		return found;
+	}
+	free(found);
+	return real;
+}
+
 /* The first of the platform's compilers that is on PATH. */
 static char *find_compiler(const struct kf_platform *p, struct kf_err *err)
 {
@@ -70,6 +87,8 @@ static char *find_compiler(const struct kf_platform *p, struct kf_err *err)
 
 	for (size_t i = 0; i < p->compiler_count && !found; i++) {
 		found = kf_proc_which(p->compiler[i]);
+		if (found)
+			found = follow_link_take(found, p->compiler[i]);
 		kf_buf_printf(&names, "%s%s", i ? " or " : "", p->compiler[i]);
 	}
 	if (!found)
@@ -168,6 +187,36 @@ static enum kf_code list_sources(const struct kf_build_job *job,
 
 /* --- the sandbox -------------------------------------------------------- */
 
+static bool holds(const char *folder, const char *name)
+{
+	char *path = kf_path_join(folder, name);
+	bool there = kf_path_is_dir(path);
+
+	free(path);
+	return there;
+}
+
+/* A compiler outside /usr: the file itself, and the whole of PREFIX where
+ * PREFIX/bin/gcc has its libraries there too. No other folder: a script in
+ * ~/bin must not bring somebody's home into the sandbox. */
+static void bind_compiler(struct kf_binds *binds, const char *compiler)
+{
+	char *real = realpath(compiler, NULL), *prefix = kf_strdup(real);
+	char *slash = NULL;
+
+	for (int up = 0; prefix && up < 2; up++) {
+		slash = strrchr(prefix, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	if (slash && slash != prefix &&
+	    (holds(prefix, "lib/gcc") || holds(prefix, "lib/clang")))
+		kf_binds_add(binds, prefix, NULL, false, true);
+	kf_binds_add(binds, compiler, NULL, false, true);
+	free(prefix);
+	free(real);
+}
+
 static enum kf_code add_binds(struct kf_binds *binds,
 			      const struct kf_build_job *job,
 			      const char *runner, const char *compiler,
@@ -179,19 +228,8 @@ static enum kf_code add_binds(struct kf_binds *binds,
 		return err ? err->code : KF_E_UNAVAIL;
 	include = kf_path_join(home, "include");
 	kf_binds_toolchain(binds);
-	if (compiler && strncmp(compiler, "/usr/", 5) != 0) {
-		/* A compiler of its own prefix: PREFIX/bin/gcc. */
-		char *real = realpath(compiler, NULL), *slash = NULL;
-
-		for (int up = 0; real && up < 2; up++) {
-			slash = strrchr(real, '/');
-			if (slash)
-				*slash = '\0';
-		}
-		if (slash && slash != real && strcmp(real, "/usr") != 0)
-			kf_binds_add(binds, real, NULL, false, true);
-		free(real);
-	}
+	if (compiler && strncmp(compiler, "/usr/", 5) != 0)
+		bind_compiler(binds, compiler);
 	kf_binds_add(binds, runner, RUNNER, false, false);
 	kf_binds_add(binds, job->source_dir, SOURCE_FOLDER, false, false);
 	kf_binds_add(binds, include, INCLUDE_FOLDER, false, false);

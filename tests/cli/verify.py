@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """kforge verify: each of the five states, from files, folders and replies."""
 
+import os
 import sys
 
 from harness import DATA, EXIT, PROBLEM, kforge, reply, run_tests
@@ -123,6 +124,14 @@ def test_bad_input_is_one_sentence(scratch):
         assert result.status == EXIT[status], (arguments, result)
         assert len(lines) == 1 and lines[0].startswith("kforge: "), result
         assert word in lines[0] and result.out == "", (arguments, result)
+
+
+def test_a_compiler_may_be_a_link_elsewhere(scratch):
+    (scratch / "gcc").symlink_to("/usr/bin/gcc")
+    path = f"{scratch}:{os.environ['PATH']}"
+    result = kforge("verify", PROBLEM, DATA / "good.c", "--baseline", "none",
+                    "--calls", "20", env={"PATH": path})
+    assert result.status == 0, result
 
 
 if __name__ == "__main__":
