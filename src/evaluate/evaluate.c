@@ -35,21 +35,30 @@ static uint64_t call_timeout(const struct kf_evaluate_request *req)
 	return timeout_ns < CALL_NS_MIN ? CALL_NS_MIN : (uint64_t)timeout_ns;
 }
 
+enum kf_code kf_evaluate_check_calls(const struct kf_problem *problem,
+				     const struct kf_bundle *bundle,
+				     unsigned call_count_fixed,
+				     struct kf_err *err)
+{
+	size_t least = bundle->set_count + CALLS_LEAST;
+
+	if (!call_count_fixed || call_count_fixed >= least)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "too few calls to judge problem %s: "
+		       "%u, and at least %zu are needed", problem->name,
+		       call_count_fixed, least);
+}
+
 static enum kf_code check_request(const struct kf_evaluate_request *req,
 				  struct kf_err *err)
 {
 	const struct kf_bundle *b = req->bundle;
-	size_t least = b->set_count + CALLS_LEAST;
 
 	if (!b->set_count || !b->stock_count)
 		return kf_fail(err, KF_E_INPUT, "the bundle of problem %s has "
 			       "no data to judge with", req->problem->name);
-	if (req->call_count_fixed && req->call_count_fixed < least)
-		return kf_fail(err, KF_E_INPUT, "%u calls are too few to judge "
-			       "problem %s: at least %zu are needed",
-			       req->call_count_fixed, req->problem->name,
-			       least);
-	return KF_OK;
+	return kf_evaluate_check_calls(req->problem, b, req->call_count_fixed,
+				       err);
 }
 
 static void begin(const struct kf_evaluate_request *req,

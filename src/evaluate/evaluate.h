@@ -80,6 +80,12 @@ struct kf_verdict {
 	char artefact_hash[KF_HASH_HEX];
 };
 
+/* Whether a fixed plan of that many calls can be kept; 0 is no fixed plan. To
+ * be asked before anything is paid for. */
+KF_MUST_CHECK enum kf_code kf_evaluate_check_calls(
+		const struct kf_problem *problem,
+		const struct kf_bundle *bundle, unsigned call_count_fixed,
+		struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 				       struct kf_verdict *out,
 				       struct kf_err *err);

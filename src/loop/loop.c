@@ -588,6 +588,31 @@ static enum kf_code problem_from_store(struct loop *loop, const json_t *row,
 	return code;
 }
 
+static enum kf_code open_target_take_problem(const struct loop *loop,
+					     struct kf_problem *problem,
+					     struct kf_target *out,
+					     struct kf_err *err)
+{
+	enum kf_code code = kf_target_open_take_problem(&loop->setup, problem,
+							out, err);
+
+	return code ? code :
+	       kf_evaluate_check_calls(&out->problem, &out->bundle,
+				       loop->spec->call_count_fixed, err);
+}
+
+/* A problem that is refused does not stop the others of its run. */
+static enum kf_code pass_over(const struct loop *loop, enum kf_code code,
+			      const struct kf_err *err)
+{
+	if (loop->summary->problem_count < 2 ||
+	    (code != KF_E_INPUT && code != KF_E_LIMIT))
+		return code;
+	kf_logf(loop->spec->setup.log, KF_LOG_ERROR, "%s; left out",
+		err ? err->text : "a problem was refused");
+	return KF_OK;
+}
+
 static enum kf_code run_problem(struct loop *loop, const json_t *row,
 				struct kf_err *err)
 {
@@ -604,10 +629,11 @@ static enum kf_code run_problem(struct loop *loop, const json_t *row,
 		kf_problem_release(&problem);
 		return code;
 	}
-	code = kf_target_open_take_problem(&loop->setup, &problem,
-					   &lane.target, err);
-	if (code)
+	code = open_target_take_problem(loop, &problem, &lane.target, err);
+	if (code) {
+		code = pass_over(loop, code, err);
 		goto out;
+	}
 	tell(&lane, (struct kf_event) { .kind = KF_EVENT_PROBLEM,
 					.bundle = &lane.target.bundle });
 	code = kf_attempts_load(loop->store, lane.problem_id, &lane.attempts,

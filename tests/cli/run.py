@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import shlex
 import sys
 
@@ -200,6 +201,47 @@ def test_runs_begun_in_one_second_have_folders_of_their_own(scratch):
     for result in [finish(process) for process in runs]:
         assert result.status == EXIT["not_all"], result
     assert len(list((scratch / "kforge-runs").iterdir())) == 2
+
+
+def test_a_refused_problem_does_not_stop_the_others(scratch):
+    folder = scratch / "problems"
+    folder.mkdir()
+    text = pathlib.Path(PROBLEM).read_text()
+    for name in ("a", "c"):
+        (folder / f"{name}.py").write_text(text)
+    (folder / "b.py").write_text(text + "\nraise ValueError('no')\n")
+    model = script_model(scratch, [reply("good.c")])
+    result = kforge("run", folder, "--model", model, "--out",
+                    scratch / "run", *FAST, "--json", "-n", "1")
+    assert result.status == EXIT["not_all"], result
+    correct = [p["correct"] for p in result.json()["problems"]]
+    assert correct == [True, False, True], result
+    assert "problem b" in result.err and "left out" in result.err, result
+
+
+def test_a_run_can_be_resumed_from_another_folder(scratch):
+    model = script_model(scratch, [reply("broken.c"), reply("good.c")])
+    there, here = scratch / "there", scratch / "here"
+    there.mkdir()
+    here.mkdir()
+    record = kforge("run", PROBLEM, "--model", model, "--record", "tape",
+                    "--out", "first", *FAST, "-n", "2", cwd=there)
+    tape = (there / "tape").read_text()
+    (there / "tape").write_text(tape[:tape.rindex("{")])
+    half = kforge("run", PROBLEM, "--model", "replay:tape", "--out", "run",
+                  *FAST, "-n", "2", cwd=there)
+    assert half.status == EXIT["unavailable"], (record, half)
+    (there / "tape").write_text(tape)
+    whole = kforge("resume", there / "run", "--json", cwd=here)
+    assert states(whole) == ["compilation_failure", "correct"], whole
+
+
+def test_too_few_calls_are_refused_before_anything_is_asked(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    result = kforge("run", PROBLEM, "--model", model, "--out",
+                    scratch / "run", "--calls", "3")
+    assert result.status == EXIT["input"] and "at least" in result.err, result
+    assert asked(scratch) == [] and not (scratch / "run").exists()
 
 
 def test_the_way_to_go_on_can_be_copied(scratch):
