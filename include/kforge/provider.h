@@ -73,6 +73,7 @@ struct kf_provider {
 	const char *name;		/* "openai" */
 	const char *usage;		/* one line for `kforge models` and errors */
 	bool needs_network;
+	bool argument_is_path;		/* kept absolute, for a resume elsewhere */
 	/* argument: what stands after "NAME:". */
 	enum kf_code (*open)(const char *argument, void **state,
 			     struct kf_err *err);
@@ -83,6 +84,8 @@ struct kf_provider {
 
 extern const struct kf_provider *const kf_providers[];	/* NULL-terminated */
 
+/* Whether the name's argument is a path: then at *path, within the name. */
+bool kf_model_path(const char *name, const char **path);
 /* name: "openai:gpt-x"; record_path: NULL, or a file to which every ask and
  * reply is appended, in replay's format. Unknown names list the known ones. */
 KF_MUST_CHECK enum kf_code kf_model_open(const char *name,

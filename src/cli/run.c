@@ -34,9 +34,27 @@ static void paths_add_take(struct paths *paths, char *path)
 /* Absolute, so that a run can be resumed from anywhere. */
 static char *absolute(const char *path)
 {
-	char *resolved = realpath(path, NULL);
+	char *resolved = realpath(path, NULL), *here;
 
-	return resolved ? resolved : kf_strdup(path);
+	if (resolved || path[0] == '/')
+		return resolved ? resolved : kf_strdup(path);
+	here = realpath(".", NULL);		/* a file that is yet to come */
+	resolved = here ? kf_path_join(here, path) : kf_strdup(path);
+	free(here);
+	return resolved;
+}
+
+static char *absolute_model(const char *name)
+{
+	char *full, *result;
+	const char *path;
+
+	if (!name || !kf_model_path(name, &path))
+		return kf_strdup(name);
+	full = absolute(path);
+	result = kf_format("%.*s%s", (int)(path - name), name, full);
+	free(full);
+	return result;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -289,7 +307,7 @@ static int run(const struct kf_options *options, const char **argument,
 	       size_t argument_count)
 {
 	struct paths problems = { 0 }, start = { 0 };
-	char *run_dir = NULL, *prompts = NULL, *record = NULL;
+	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
 	struct kf_err err = { 0 };
 	struct kf_run_spec spec;
 	struct kf_log log;
@@ -320,6 +338,8 @@ static int run(const struct kf_options *options, const char **argument,
 	}
 	prompts = options->prompts ? absolute(options->prompts) : NULL;
 	record = options->record ? absolute(options->record) : NULL;
+	model = absolute_model(options->model);
+	spec.model = model;
 	spec.run_dir = run_dir;
 	spec.problem = (const char *const *)problems.path;
 	spec.problem_count = problems.count;
@@ -331,6 +351,7 @@ static int run(const struct kf_options *options, const char **argument,
 	status = options->dry_run ? dry_run(&spec) :
 		 work(&spec, false, options);
 out:
+	free(model);
 	free(record);
 	free(prompts);
 	free(run_dir);

@@ -152,6 +152,7 @@ const struct kf_provider kf_provider_manual = {
 	.abi = KF_PROVIDER_ABI,
 	.name = "manual",
 	.usage = "manual:DIR, prompts and replies as files for a chat window",
+	.argument_is_path = true,
 	.open = manual_open,
 	.ask = manual_ask,
 	.close = manual_close,

@@ -33,6 +33,18 @@ static const struct kf_provider *provider_by_name(const char *name, size_t len)
 	return NULL;
 }
 
+bool kf_model_path(const char *name, const char **path)
+{
+	const char *colon = strchr(name, ':');
+	const struct kf_provider *provider = colon ?
+		provider_by_name(name, (size_t)(colon - name)) : NULL;
+
+	if (!provider || !provider->argument_is_path || !colon[1])
+		return false;
+	*path = colon + 1;
+	return true;
+}
+
 static enum kf_code fail_unknown(const char *name, struct kf_err *err)
 {
 	struct kf_buf known = { .max = 256 };

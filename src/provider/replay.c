@@ -306,6 +306,7 @@ const struct kf_provider kf_provider_replay = {
 	.abi = KF_PROVIDER_ABI,
 	.name = "replay",
 	.usage = "replay:FILE, recorded replies, by problem and attempt",
+	.argument_is_path = true,
 	.open = replay_open,
 	.ask = replay_ask,
 	.close = replay_close,
