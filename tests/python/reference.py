@@ -412,6 +412,23 @@ class Sets(Case):
         self.assertEqual({d["reason"] for d in info["dropped"]},
                          {"there is no floating-point input"})
 
+    def stock_inputs(self, forward, inputs):
+        self.small_stock()
+        _, info = self.bundle(model(forward, inputs=inputs))
+        return info, [self.data("inputs/stock-%02d.safetensors" % i)["in.0"]
+                      for i in range(2)]
+
+    def test_constant_inputs_are_fresh_in_the_stock(self):
+        info, stock = self.stock_inputs("return x + 1", "torch.ones(6, 10)")
+        self.assertFalse(torch.equal(stock[0], stock[1]))
+        self.assertEqual(info["notes"], [])
+
+    def test_inputs_that_must_be_constant_are_and_it_is_said(self):
+        info, stock = self.stock_inputs(
+            "return torch.sqrt(1 - x * x)", "torch.ones(6, 10)")
+        self.assertTrue(torch.equal(stock[0], stock[1]))
+        self.assertIn("cannot be varied", info["notes"][0])
+
 
 class Values(Case):
     def oracle(self, text, seed=1):
@@ -625,9 +642,10 @@ class Serving(Case):
                                  ("run 1", [11, 22, 33]),
                                  ("run 0", [2, 3, 4])):
             here.sendall((question + "\n").encode())
-            word, _, took = lines.readline().partition(" ")
+            word, took, delay = lines.readline().split()
             self.assertEqual(word, "ok")
             self.assertGreater(int(took), 0)
+            self.assertGreaterEqual(int(delay), 0)
             self.assertEqual(last[0].tolist(), wanted)
         here.shutdown(socket.SHUT_WR)
         thread.join(10)
