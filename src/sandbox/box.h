@@ -41,6 +41,7 @@ struct kf_sandbox {
 	bool swept;		/* the tree is gone, counters are read */
 	int wait_status;
 	struct rusage rusage;
+	uint64_t inherited_bytes;	/* our own size when it was forked */
 	struct kf_cgroup_use use;
 };
 

@@ -130,8 +130,10 @@ static void read_use(const struct kf_sandbox *box, struct kf_outcome *outcome)
 	outcome->cpu_ns = box->usage.cpu_ns > reaped_ns ? box->usage.cpu_ns
 							: reaped_ns;
 	outcome->memory_bytes_peak = box->usage.memory_bytes_peak;
-	/* The largest single process counts where no sample caught it. */
-	if (reaped_bytes > outcome->memory_bytes_peak)
+	/* The largest single process counts where no sample caught it, but
+	 * for what it was before it became the program: a copy of us. */
+	if (reaped_bytes > box->inherited_bytes &&
+	    reaped_bytes > outcome->memory_bytes_peak)
 		outcome->memory_bytes_peak = reaped_bytes;
 }
 

@@ -335,7 +335,10 @@ static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
 static struct kf_sandbox *box_new(const struct kf_sandbox_spec *spec)
 {
 	struct kf_sandbox *box = kf_alloc(sizeof(*box));
+	struct rusage own;
 
+	if (getrusage(RUSAGE_SELF, &own))
+		abort();
 	*box = (struct kf_sandbox) {
 		.profile = spec->profile,
 		.limits = spec->limits,
@@ -348,6 +351,7 @@ static struct kf_sandbox *box_new(const struct kf_sandbox_spec *spec)
 		.out.max = spec->output_max,
 		.errout.max = spec->output_max,
 		.status.max = 4096,
+		.inherited_bytes = (uint64_t)own.ru_maxrss * 1024,
 	};
 	return box;
 }

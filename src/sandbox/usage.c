@@ -154,7 +154,9 @@ void kf_usage_sample(struct kf_usage *usage, pid_t root)
 
 		if (!p->inside)
 			continue;
-		usage->memory_bytes += memory_of(p->pid);
+		/* root only keeps the others; it shares our own memory. */
+		if (p->pid != root)
+			usage->memory_bytes += memory_of(p->pid);
 		usage->tasks += p->tasks;
 		cpu_ns += p->ticks * tick_ns;
 	}

@@ -18,7 +18,7 @@ struct kf_usage {
 	unsigned tasks;			/* processes and threads */
 };
 
-/* Samples the tree under root, root included. */
+/* Samples the tree under root; of root itself all but its memory. */
 void kf_usage_sample(struct kf_usage *usage, pid_t root);
 /* SIGKILL to every descendant of root, root spared; returns how many. */
 size_t kf_usage_kill(pid_t root);

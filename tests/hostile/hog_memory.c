@@ -1,6 +1,5 @@
 /* Takes memory until something stops it. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 int main(void)
@@ -8,11 +7,12 @@ int main(void)
 	const size_t step = 4u << 20;
 
 	for (;;) {
-		char *block = malloc(step);
+		volatile char *block = malloc(step);	/* not left out */
 
 		if (!block)
 			return 12;
-		memset(block, 1, step);
+		for (size_t i = 0; i < step; i += 4096)
+			block[i] = 1;
 		usleep(500);
 	}
 }
