@@ -94,10 +94,11 @@ static void add_folder(const char *dir, unsigned depth, struct paths *out)
 			if (depth < FOLDER_DEPTH_MAX)
 				add_folder(path, depth + 1, out);
 			free(path);
-		} else if (ends_with(path, ".py") && looks_like_problem(path))
-			paths_add_take(out, absolute(path));
-		else
+		} else {
+			if (ends_with(path, ".py") && looks_like_problem(path))
+				paths_add_take(out, absolute(path));
 			free(path);
+		}
 		free(entry[i]);
 	}
 	free(entry);
@@ -210,12 +211,11 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
  * counted as the first prompt and one more reply. */
 static int dry_run(const struct kf_run_spec *spec)
 {
-	uint64_t calls = (uint64_t)spec->problem_count * spec->attempt_max;
 	uint64_t reply = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
 	struct kf_setup_spec setup_spec = spec->setup;
 	struct kf_setup setup = { 0 };
 	struct kf_err err = { 0 };
-	uint64_t ceiling = 0;
+	uint64_t calls = 0, ceiling = 0;
 	enum kf_code code;
 
 	kf_cli_catch_signals();
@@ -226,6 +226,13 @@ static int dry_run(const struct kf_run_spec *spec)
 
 		code = first_prompt_tokens(spec, &setup, spec->problem[i],
 					   &first, &err);
+		if (spec->problem_count > 1 &&
+		    (code == KF_E_INPUT || code == KF_E_LIMIT)) {
+			fprintf(stderr, "kforge: %s; left out\n", err.text);
+			code = KF_OK;
+			continue;
+		}
+		calls += spec->attempt_max;
 		ceiling += spec->attempt_max * (first + reply) +
 			   (spec->attempt_max - 1) * reply;
 		if (!code)

@@ -29,6 +29,7 @@ EXIT = {"good": 0, "not_all": 1, "input": 2, "limit": 3, "unavailable": 4,
 class Result:
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
+        assert "Sanitizer" not in err, self
 
     def json(self):
         return json.loads(self.out)

@@ -217,6 +217,8 @@ def test_a_refused_problem_does_not_stop_the_others(scratch):
     correct = [p["correct"] for p in result.json()["problems"]]
     assert correct == [True, False, True], result
     assert "problem b" in result.err and "left out" in result.err, result
+    plan = kforge("run", folder, "--model", model, "--dry-run", "-n", "3")
+    assert plan.status == 0 and "at most 6 calls" in plan.out, plan
 
 
 def test_a_run_can_be_resumed_from_another_folder(scratch):
