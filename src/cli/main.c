@@ -38,14 +38,12 @@ static const struct kf_command *find_command(const char *name)
 
 static int unknown_command(const char *typed)
 {
-	const char *name[32];
+	const char *name[KF_COUNT(kf_commands)];
 	const char *closest;
-	size_t count = 0;
+	size_t count;
 
-	while (count < KF_COUNT(name) && kf_commands[count]) {
+	for (count = 0; kf_commands[count]; count++)
 		name[count] = kf_commands[count]->name;
-		count++;
-	}
 	closest = kf_closest(typed, name, count);
 	if (closest)
 		fprintf(stderr, "kforge: there is no command '%s'; did you "

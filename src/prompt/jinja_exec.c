@@ -20,8 +20,10 @@ void jinja_scope_reset(struct jinja *j, const struct context *context,
 			scope->slot[i] = jinja_resolve(j, context,
 						       symbol->name);
 		} else if (symbol->load == LOAD_OUTER) {
-			for (unsigned h = 0; h < symbol->outer.hops; h++)
+			for (unsigned h = 0; h < symbol->outer.hops; h++) {
+				assert(outer);
 				outer = outer->parent;
+			}
 			assert(outer);
 			scope->slot[i] = outer->slot[symbol->outer.slot];
 		}
@@ -81,8 +83,10 @@ static void assign_attribute(struct jinja *j, struct run *run,
 	struct scope *scope = run->scope;
 	struct value *owner;
 
-	for (unsigned i = 0; i < target->ref.hops; i++)
+	for (unsigned i = 0; i < target->ref.hops; i++) {
+		assert(scope);
 		scope = scope->parent;
+	}
 	assert(scope);
 	owner = scope->slot[target->ref.slot];
 	if (!owner || owner->kind != V_NAMESPACE)
