@@ -67,7 +67,9 @@ static bool ends_with(const char *text, const char *end)
 static bool looks_like_problem(const char *path)
 {
 	struct kf_buf text = { .max = PROBLEM_BYTES };
-	bool yes = kf_file_read(path, &text, NULL) == KF_OK &&
+	struct stat st;
+	bool yes = stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		   kf_file_read(path, &text, NULL) == KF_OK &&
 		   strstr(kf_buf_str(&text), "class Model") &&
 		   strstr(kf_buf_str(&text), "get_inputs");
 

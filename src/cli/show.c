@@ -1,4 +1,6 @@
 /* kforge show: what a run holds; or one attempt, whole. */
+#include <unistd.h>
+
 #include "cli/cli.h"
 
 #define OBJECT_BYTES (16u << 20)
@@ -49,6 +51,23 @@ static enum kf_code pick_row(const struct kf_attempt_row *row, size_t count,
 		       (unsigned long long)wanted->number);
 }
 
+/* A model's words as they came; without what would steer a terminal, where
+ * they go to one. */
+static void print_text(const char *text, size_t len)
+{
+	struct kf_buf clean = { .max = OBJECT_BYTES };
+
+	if (isatty(STDOUT_FILENO)) {
+		kf_utf8_clean(text, len, &clean);
+		text = kf_buf_str(&clean);
+		len = clean.len;
+	}
+	fwrite(text, 1, len, stdout);
+	if (!len || text[len - 1] != '\n')
+		putchar('\n');
+	kf_buf_release(&clean);
+}
+
 static void print_object(struct kf_store *store, const char *title,
 			 const char *hash)
 {
@@ -61,8 +80,7 @@ static void print_object(struct kf_store *store, const char *title,
 	if (kf_store_get(store, hash, &text, &err))
 		printf("(%s)\n", err.text);
 	else
-		printf("%s%s", kf_buf_str(&text), text.len &&
-		       text.data[text.len - 1] == '\n' ? "" : "\n");
+		print_text(kf_buf_str(&text), text.len);
 	kf_buf_release(&text);
 }
 

@@ -4,11 +4,14 @@
 import json
 import os
 import pathlib
+import pty
 import shlex
+import subprocess
 import sys
 
-from harness import (DATA, EXIT, PROBLEM, asked, finish, kforge, reply,
-                     run_tests, script_model, signal, start, states, wait_for)
+from harness import (DATA, EXIT, KFORGE, PROBLEM, asked, environment, finish,
+                     kforge, reply, run_tests, script_model, signal, start,
+                     states, wait_for)
 
 FAST = ("--baseline", "none", "--calls", "20")
 
@@ -219,6 +222,26 @@ def test_a_refused_problem_does_not_stop_the_others(scratch):
     assert "problem b" in result.err and "left out" in result.err, result
     plan = kforge("run", folder, "--model", model, "--dry-run", "-n", "3")
     assert plan.status == 0 and "at most 6 calls" in plan.out, plan
+
+
+def test_a_reply_cannot_steer_a_terminal(scratch):
+    model = script_model(scratch, ["\033[2Jno program\n"])
+    assert run(scratch, model, "-n", "1").status == EXIT["not_all"]
+    show = ("show", scratch / "run", "1")
+    assert "\033[2Jno program" in kforge(*show).out
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([KFORGE, *map(str, show)], stdout=theirs,
+                          stdin=subprocess.DEVNULL, env=environment()) as p:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:     # the terminal has gone
+            pass
+        assert p.wait(10) == 0
+    os.close(ours)
+    assert b"[2Jno program" in shown and b"\033" not in shown, shown
 
 
 def test_a_run_can_be_resumed_from_another_folder(scratch):
