@@ -1,5 +1,4 @@
 /* kforge verify: judge one candidate written by anyone. */
-#include <math.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -39,21 +38,6 @@ static enum kf_code make_scratch(char **out, struct kf_err *err)
 	free(*out);
 	*out = NULL;
 	return KF_E_IO;
-}
-
-static void no_program(struct verify *v)
-{
-	v->verdict = (struct kf_verdict) {
-		.state = KF_GENERATION_FAILURE,
-		.text.max = sizeof(v->candidate.text),
-		.time_ns = (double)NAN,
-		.baseline_ns = (double)NAN,
-		.speedup = { (double)NAN, (double)NAN, (double)NAN,
-			     (double)NAN, 0 },
-	};
-	snprintf(v->verdict.reason, sizeof(v->verdict.reason), "%s",
-		 kf_extract_name(v->candidate.end));
-	kf_buf_puts(&v->verdict.text, v->candidate.text);
 }
 
 static enum kf_code judge(struct verify *v, const struct kf_options *options,
@@ -130,7 +114,7 @@ static enum kf_code run_stages(struct verify *v,
 		return code;
 	if (v->candidate.end == KF_EXTRACT_GOOD)
 		return judge(v, options, err);
-	no_program(v);
+	kf_generation_failure(&v->candidate, &v->verdict);
 	return KF_OK;
 }
 

@@ -285,20 +285,11 @@ static enum kf_code keep_generation_failure(struct lane *lane,
 					    struct kf_attempt *attempt,
 					    struct kf_err *err)
 {
-	struct kf_verdict verdict = {
-		.state = KF_GENERATION_FAILURE,
-		.text.max = sizeof(attempt->candidate.text),
-		.time_ns = (double)NAN,
-		.baseline_ns = (double)NAN,
-		.speedup = { (double)NAN, (double)NAN, (double)NAN,
-			     (double)NAN, 0 },
-	};
+	struct kf_verdict verdict;
 	enum kf_code code;
 	json_t *json;
 
-	snprintf(verdict.reason, sizeof(verdict.reason), "%s",
-		 kf_extract_name(attempt->candidate.end));
-	kf_buf_puts(&verdict.text, attempt->candidate.text);
+	kf_generation_failure(&attempt->candidate, &verdict);
 	json = kf_verdict_to_json(&verdict);
 	code = kf_store_verdict(lane->loop->store, attempt->id, json,
 				kf_state_name(verdict.state), verdict.reason,
