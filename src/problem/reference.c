@@ -57,7 +57,13 @@ static void set_env(struct lists *lists, const struct kf_python *python,
 	static const char *const counts[] = {
 		"OMP", "MKL", "OPENBLAS", "NUMEXPR",
 	};
+	/* The allocator keeps what is freed: whether it gives a result's pages
+	 * back, to fault them in again in the next call, hangs on what lies
+	 * behind them, and made eager calls up to four times slower in one
+	 * process than in another. The fast case is the baseline. */
 	static const char *const fixed[] = {
+		"MALLOC_MMAP_THRESHOLD_=33554432",
+		"MALLOC_TRIM_THRESHOLD_=4294967296",
 		"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONNOUSERSITE=1",
