@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define SETTLE_NS	KF_NS_PER_S
-#define LOOK_NS		20000		/* between two looks */
+#define LOOK_NS		20000		/* before each look, which costs more */
+#define SLACK_NS	1000ul		/* how late the kernel may wake us */
 #define STAT_BYTES	256u		/* holds the name and the state */
 
 void kf_pause_init(struct kf_pause *pause, pid_t pid)
 {
 	*pause = (struct kf_pause) { .pid = pid, .fd = -1 };
+	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	if (pid)
 		pause->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 }
@@ -89,10 +92,10 @@ bool kf_pause_settle(const struct kf_pause *pause)
 	struct timespec wait = { .tv_nsec = LOOK_NS };
 	uint64_t deadline_ns = kf_now_ns() + SETTLE_NS;
 
-	while (!all_stand(pause)) {
+	do {
 		if (kf_now_ns() > deadline_ns)
 			return false;
 		nanosleep(&wait, NULL);
-	}
+	} while (!all_stand(pause));
 	return true;
 }
