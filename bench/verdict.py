@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """From a candidate's file to a verdict on the CPU: how long, and for what.
 
-One small problem, its bundle made before, a fixed plan of 100 calls. What is
-neither compiler nor candidate nor baseline is kforge's own. The time to make
-the bundle, paid once a problem, is measured beside it.
+A small problem and one four times as large, their bundles made before, a fixed
+plan of 100 calls. What is neither compiler nor candidate nor baseline is
+kforge's own. The time to make the bundle, paid once a problem, is measured
+beside it.
 """
 
 import json
@@ -16,7 +17,8 @@ import time
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
 PROBLEM = "problems/softmax.py"
-SIZE = "ROWS=64"
+# Tensors of 64 kB, for which the goals are, and of 256 kB.
+SIZES = ("ROWS=16", "ROWS=64")
 PROGRAM = "bench/softmax.c"
 CALLS = 100
 REPEATS = 11
@@ -25,9 +27,9 @@ GOAL_OURS_NS = 100e6
 PARTS = ("all_ns", "compiler_ns", "candidate_ns", "baseline_ns", "ours_ns")
 
 
-def verify(cache, *options):
+def verify(cache, size, *options):
     """The verdict, and the wall time of the whole command."""
-    command = [KFORGE, "verify", PROBLEM, PROGRAM, "--set", SIZE,
+    command = [KFORGE, "verify", PROBLEM, PROGRAM, "--set", size,
                "--calls", str(CALLS), "--json", *options]
     started = time.monotonic_ns()
     done = subprocess.run(command, capture_output=True, text=True,
@@ -43,42 +45,47 @@ def verify(cache, *options):
     return verdict, took
 
 
-def measure(cache):
+def measure(cache, size):
     # The first makes the bundle and measures the baseline that is stored.
-    _, cold = verify(cache)
+    _, cold = verify(cache, size)
     rows = []
     for _ in range(REPEATS):
-        verdict, wall = verify(cache, "--baseline", "stored")
+        verdict, wall = verify(cache, size, "--baseline", "stored")
         rows.append({**{part: verdict["took"][part] for part in PARTS},
                      "command_ns": wall})
-    return cold, rows
-
-
-def main():
-    with tempfile.TemporaryDirectory() as cache:
-        cold, rows = measure(cache)
     median = {part: statistics.median(row[part] for row in rows)
               for part in (*PARTS, "command_ns")}
-    good = (median["command_ns"] <= GOAL_TOTAL_NS and
-            median["ours_ns"] <= GOAL_OURS_NS)
+    return {"set": size, "first_command_ns": cold, "median": median,
+            "rows": rows}
 
+
+def show(result, goals):
     def line(words, ns, goal=None):
         limit = f"  (goal: at most {goal / 1e6:.0f} ms)" if goal else ""
         print(f"{words:34}{ns / 1e6:9.1f} ms{limit}", file=sys.stderr)
 
-    line("first command, bundle and baseline", cold)
-    line("then, file to verdict", median["command_ns"], GOAL_TOTAL_NS)
+    median = result["median"]
+    print(f"{PROBLEM} --set {result['set']}", file=sys.stderr)
+    line("first command, bundle and baseline", result["first_command_ns"])
+    line("then, file to verdict", median["command_ns"],
+         goals.get("command_ns"))
     line("  of it the judge", median["all_ns"])
     line("    compiler", median["compiler_ns"])
     line("    candidate", median["candidate_ns"])
     line("    baseline", median["baseline_ns"])
-    line("    ours", median["ours_ns"], GOAL_OURS_NS)
-    print(json.dumps({
-        "good": good, "problem": PROBLEM, "set": SIZE, "calls": CALLS,
-        "repeats": REPEATS, "first_command_ns": cold, "median": median,
-        "goal": {"command_ns": GOAL_TOTAL_NS, "ours_ns": GOAL_OURS_NS},
-        "rows": rows,
-    }))
+    line("    ours", median["ours_ns"], goals.get("ours_ns"))
+
+
+def main():
+    goals = {"command_ns": GOAL_TOTAL_NS, "ours_ns": GOAL_OURS_NS}
+    with tempfile.TemporaryDirectory() as cache:
+        results = [measure(cache, size) for size in SIZES]
+    for i, result in enumerate(results):
+        show(result, {} if i else goals)
+    good = all(results[0]["median"][part] <= goal
+               for part, goal in goals.items())
+    print(json.dumps({"good": good, "problem": PROBLEM, "calls": CALLS,
+                      "repeats": REPEATS, "goal": goals, "sizes": results}))
 
 
 if __name__ == "__main__":

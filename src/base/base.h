@@ -97,9 +97,6 @@ struct kf_proc_end {
 enum kf_code kf_proc_run(const struct kf_proc_spec *spec, struct kf_buf *out,
 			 struct kf_buf *errout, struct kf_proc_end *end,
 			 struct kf_err *err);
-/* How long the threads of a process have been ready to run and waited for a
- * processor, in all; 0 where the kernel does not tell. */
-uint64_t kf_proc_delay_ns(int pid);
 /* Full path of a program on PATH, or NULL; caller frees. */
 char *kf_proc_which(const char *name);
 

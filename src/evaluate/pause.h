@@ -7,11 +7,12 @@
 
 #include <sys/types.h>
 
-#include "base/base.h"
+#include "evaluate/threads.h"
 
 struct kf_pause {
 	pid_t pid;		/* 0: none */
 	int fd;			/* -1: a kernel without pidfd_open */
+	struct kf_threads threads;
 };
 
 /* The process must be alive: what ends later is never mistaken for another. */
@@ -22,7 +23,7 @@ void kf_pause_release(struct kf_pause *pause);
 bool kf_pause_begin(struct kf_pause *pause);
 /* Waits until all threads stand still, which takes microseconds; false if they
  * do not within a second. */
-bool kf_pause_settle(const struct kf_pause *pause);
+bool kf_pause_settle(struct kf_pause *pause);
 void kf_pause_end(struct kf_pause *pause);
 
 #endif

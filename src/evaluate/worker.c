@@ -35,7 +35,6 @@ struct kf_worker {
 	struct kf_pause pause;		/* paused but while it has a command */
 	bool untidy;			/* there was a call since the last TIDY */
 	unsigned sequence;		/* of the last command */
-	pid_t pid;			/* as we number processes */
 	uint64_t ping_ns_min, ping_ns_median;
 	enum kf_sandbox_tier tier;
 	uint64_t memory_bytes_peak;
@@ -311,7 +310,6 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	}
 	close(w->hello_fd);
 	w->hello_fd = -1;
-	w->pid = pid;
 	kf_pause_init(&w->pause, pid);
 	if (!kf_pause_begin(&w->pause) || !kf_pause_settle(&w->pause))
 		return kf_fail(err, KF_E_UNAVAIL, "cannot pause process %d",
@@ -468,14 +466,14 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	if (!timeout_ns)
 		return kf_fail(err, KF_E_INPUT, "a call without a deadline");
 	w->untidy = true;
-	delay_ns = kf_proc_delay_ns(w->pid);
+	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = transact(w, command, timeout_ns, &took_ns);
 	kf_arena_sample(&w->arena);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, command, timeout_ns, end, err);
 	if (took_ns > w->ping_ns_min)
 		end->time_ns = took_ns - w->ping_ns_min;
-	end->delay_ns = kf_proc_delay_ns(w->pid);
+	end->delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	end->delay_ns -= end->delay_ns < delay_ns ? end->delay_ns : delay_ns;
 	end->own_ns = reply->own_ns;
 	end->rc = reply->rc;
