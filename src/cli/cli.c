@@ -120,10 +120,10 @@ void kf_cli_time(double ns, char out[32])
 	snprintf(out, 32, "%.3g %s", ns / unit[i].ns, unit[i].name);
 }
 
-void kf_cli_ratio(double ratio, char out[32])
+void kf_cli_ratio(double ratio, bool conclusive, char out[32])
 {
 	if (isfinite(ratio))
-		snprintf(out, 32, "%.2fx", ratio);
+		snprintf(out, 32, "%s%.2fx", conclusive ? "" : "~", ratio);
 	else
 		snprintf(out, 32, "-");
 }

@@ -52,8 +52,8 @@ char *kf_cli_quote(const char *path) KF_NEVER_NULL;
 
 /* "1.23 ms"; "-" for NaN. */
 void kf_cli_time(double ns, char out[32]);
-/* "2.10x"; "-" for NaN. */
-void kf_cli_ratio(double ratio, char out[32]);
+/* "2.10x", "~2.10x" where it is not conclusive; "-" for NaN. */
+void kf_cli_ratio(double ratio, bool conclusive, char out[32]);
 
 /* The outcome of a run, from its store: a table, or JSON. */
 enum kf_code kf_cli_report(const char *run_dir, bool json,

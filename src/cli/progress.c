@@ -145,7 +145,7 @@ static void against_baseline(const struct kf_event *e, char *out, size_t size)
 	if (!isfinite(r->ratio))
 		return;
 	kf_cli_time(e->attempt->baseline_ns, base);
-	kf_cli_ratio(r->ratio, ratio);
+	kf_cli_ratio(r->ratio, e->verdict->conclusive, ratio);
 	snprintf(out, size, ", eager %s: %s", base, ratio);
 	len = strlen(out);
 	if (isfinite(r->low))

@@ -7,7 +7,7 @@ struct line {
 	const char *name;
 	const char *state;		/* of the best, else of the last attempt */
 	unsigned best_number, attempt_count, first_correct;
-	bool correct;
+	bool correct, conclusive;
 	double time_ns, baseline_ns, speedup;
 };
 
@@ -40,6 +40,7 @@ static struct line summarize(const char *name,
 		line.time_ns = a->time_ns;
 		line.baseline_ns = a->baseline_ns;
 		line.speedup = a->speedup;
+		line.conclusive = a->conclusive;
 	}
 	free(p);
 	return line;
@@ -90,6 +91,7 @@ static json_t *line_to_json(const struct line *line, const char *run_dir,
 	set(o, "time_ns", kf_json_number(line->time_ns));
 	set(o, "baseline_ns", kf_json_number(line->baseline_ns));
 	set(o, "speedup", kf_json_number(line->speedup));
+	set(o, "conclusive", json_boolean(line->conclusive));
 	set(o, "attempts", attempts_to_json(attempts));
 	return o;
 }
@@ -100,7 +102,7 @@ static void print_line(const struct line *line)
 
 	kf_cli_time(line->time_ns, time);
 	kf_cli_time(line->baseline_ns, baseline);
-	kf_cli_ratio(line->speedup, ratio);
+	kf_cli_ratio(line->speedup, line->conclusive, ratio);
 	if (line->correct)
 		snprintf(best, sizeof(best), "attempt %u of %u",
 			 line->best_number, line->attempt_count);
@@ -155,6 +157,8 @@ enum kf_code kf_cli_report(const char *run_dir, bool json, struct kf_err *err)
 		if (!code)
 			code = report_problem(store, row, run_dir, list, err);
 	}
+	if (!json && !code)
+		puts("~: not conclusive; `kforge show RUN ATTEMPT` tells why");
 	if (json && !code)
 		kf_cli_print_json_take(json_pack("{s:s, s:O}", "run", run_dir,
 						 "problems", list));
