@@ -5,28 +5,18 @@
  *	problem -> prompt -> reply -> candidate -> verdict -> what next
  *
  * What each stage yields is in the store before the next one begins, so a run
- * that was killed goes on at the stage where it stopped.
+ * that was killed goes on at the stage where it stopped. run.c calls this for
+ * each problem of a run.
  */
-#include "loop/loop.h"
+#include "loop/run.h"
 
 #include <math.h>
 
 #include "loop/publish.h"
-#include "loop/settings.h"
-
-struct loop {
-	const struct kf_run_spec *spec;
-	const struct kf_watch *watch;
-	struct kf_run_summary *summary;
-	struct kf_store *store;
-	struct kf_model *model;
-	struct kf_setup setup;
-	char *work_dir;		/* owned; absolute, as sandboxes want it */
-};
 
 /* One problem of the run. */
 struct lane {
-	struct loop *loop;
+	struct kf_run *run;
 	int64_t problem_id;
 	struct kf_target target;
 	struct kf_attempts attempts;
@@ -36,17 +26,17 @@ struct lane {
 
 static void tell(const struct lane *lane, struct kf_event event)
 {
-	const struct loop *loop = lane->loop;
+	const struct kf_run *run = lane->run;
 
 	event.problem = lane->target.problem.name;
-	event.attempt_max = loop->spec->attempt_max;
-	if (loop->watch && loop->watch->event)
-		loop->watch->event(loop->watch->arg, &event);
+	event.attempt_max = run->spec->attempt_max;
+	if (run->watch && run->watch->event)
+		run->watch->event(run->watch->arg, &event);
 }
 
-static bool canceled(const struct loop *loop)
+static bool canceled(const struct kf_run *run)
 {
-	const volatile int *cancel = loop->spec->setup.cancel;
+	const volatile int *cancel = run->spec->setup.cancel;
 
 	return cancel && *cancel;
 }
@@ -74,14 +64,14 @@ static enum kf_code make_prompt(struct lane *lane,
 				unsigned number, struct kf_prompt *out,
 				struct kf_err *err)
 {
-	const struct kf_run_spec *spec = lane->loop->spec;
+	const struct kf_run_spec *spec = lane->run->spec;
 	const struct kf_attempts *list = &lane->attempts;
 	size_t count = kf_attempts_judged(list);
 	struct kf_prompt_attempt *history = kf_alloc((count + 1) *
 						     sizeof(*history));
 	struct kf_prompt_request req = {
-		.platform = lane->loop->setup.platform,
-		.device = &lane->loop->setup.device,
+		.platform = lane->run->setup.platform,
+		.device = &lane->run->setup.device,
 		.problem = &lane->target.problem,
 		.bundle = &lane->target.bundle,
 		.prompts_dir = spec->prompts_dir,
@@ -131,10 +121,10 @@ static void on_notice(void *arg, const char *line)
 
 /* The reply's ceiling in tokens, lowered so that the budget holds whatever
  * the model does; 0 when the budget cannot pay for another reply. */
-static unsigned token_ceiling(const struct loop *loop,
+static unsigned token_ceiling(const struct kf_run *run,
 			      const struct kf_prompt *prompt)
 {
-	const struct kf_run_spec *spec = loop->spec;
+	const struct kf_run_spec *spec = run->spec;
 	unsigned most = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
 	uint64_t prompt_tokens, left;
 
@@ -142,9 +132,9 @@ static unsigned token_ceiling(const struct loop *loop,
 		return most;
 	prompt_tokens = kf_tokens_estimate(prompt->system_text.len +
 					   prompt->user_text.len);
-	if (loop->summary->tokens + prompt_tokens >= spec->budget_tokens)
+	if (run->summary->tokens + prompt_tokens >= spec->budget_tokens)
 		return 0;
-	left = spec->budget_tokens - loop->summary->tokens - prompt_tokens;
+	left = spec->budget_tokens - run->summary->tokens - prompt_tokens;
 	return left < most ? (unsigned)left : most;
 }
 
@@ -196,14 +186,14 @@ static enum kf_code keep_reply(struct lane *lane, struct kf_attempt *attempt,
 	};
 	enum kf_code code;
 
-	code = kf_store_reply(lane->loop->store, attempt->id, &row, err);
+	code = kf_store_reply(lane->run->store, attempt->id, &row, err);
 	if (code)
 		return code;
 	attempt->stage = KF_STAGE_REPLIED;
 	attempt->finish = finish_of(reply->finish);
 	attempt->tokens = row.tokens_in + row.tokens_out;
-	lane->loop->summary->tokens += attempt->tokens;
-	lane->loop->summary->asked_count++;
+	lane->run->summary->tokens += attempt->tokens;
+	lane->run->summary->asked_count++;
 	kf_buf_clear(&attempt->reply);
 	kf_buf_add(&attempt->reply, row.text, row.text_len);
 	kf_attempt_summarize(attempt);
@@ -214,7 +204,7 @@ static enum kf_code ask_model(struct lane *lane, struct kf_attempt *attempt,
 			      const struct kf_prompt *prompt,
 			      unsigned token_max, struct kf_err *err)
 {
-	const struct kf_run_spec *spec = lane->loop->spec;
+	const struct kf_run_spec *spec = lane->run->spec;
 	struct kf_message message[] = {
 		{ KF_ROLE_SYSTEM, kf_buf_str(&prompt->system_text) },
 		{ KF_ROLE_USER, kf_buf_str(&prompt->user_text) },
@@ -239,7 +229,7 @@ static enum kf_code ask_model(struct lane *lane, struct kf_attempt *attempt,
 
 	tell(lane, (struct kf_event) { .kind = KF_EVENT_ASK,
 				       .attempt = attempt });
-	code = kf_model_ask(lane->loop->model, &ask, &reply, err);
+	code = kf_model_ask(lane->run->model, &ask, &reply, err);
 	if (!code)
 		code = keep_reply(lane, attempt, prompt, &reply, err);
 	if (!code && reply.note[0])
@@ -273,7 +263,7 @@ static enum kf_code keep_candidate(struct lane *lane,
 	json_t *source = source_to_json(&attempt->candidate);
 	enum kf_code code;
 
-	code = kf_store_source(lane->loop->store, attempt->id, source, err);
+	code = kf_store_source(lane->run->store, attempt->id, source, err);
 	if (!code)
 		attempt->stage = KF_STAGE_EXTRACTED;
 	json_decref(source);
@@ -291,7 +281,7 @@ static enum kf_code keep_generation_failure(struct lane *lane,
 
 	kf_generation_failure(&attempt->candidate, &verdict);
 	json = kf_verdict_to_json(&verdict);
-	code = kf_store_verdict(lane->loop->store, attempt->id, json,
+	code = kf_store_verdict(lane->run->store, attempt->id, json,
 				kf_state_name(verdict.state), verdict.reason,
 				verdict.time_ns, verdict.baseline_ns,
 				verdict.speedup.ratio, err);
@@ -314,7 +304,7 @@ static enum kf_code take_candidate(struct lane *lane,
 		.reply = kf_buf_str(&attempt->reply),
 		.reply_len = attempt->reply.len,
 		.finish = attempt->finish,
-		.platform = lane->loop->setup.platform,
+		.platform = lane->run->setup.platform,
 		.previous_hash = judged ?
 			lane->attempts.attempt[judged - 1].candidate.hash :
 			NULL,
@@ -350,7 +340,7 @@ static enum kf_code keep_verdict(struct lane *lane,
 	enum kf_code code;
 	bool is_best;
 
-	code = kf_store_verdict(lane->loop->store, attempt->id, json,
+	code = kf_store_verdict(lane->run->store, attempt->id, json,
 				kf_state_name(verdict->state), verdict->reason,
 				verdict->time_ns, verdict->baseline_ns,
 				verdict->speedup.ratio, err);
@@ -362,7 +352,7 @@ static enum kf_code keep_verdict(struct lane *lane,
 	if (is_best) {
 		free(lane->best_path);
 		lane->best_path = NULL;
-		code = kf_publish_best(kf_store_dir(lane->loop->store),
+		code = kf_publish_best(kf_store_dir(lane->run->store),
 				       &lane->target.problem, attempt, json,
 				       &lane->best_path, err);
 	}
@@ -379,17 +369,17 @@ out:
 static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 			  struct kf_err *err)
 {
-	struct loop *loop = lane->loop;
-	char *folder = kf_format("%s/%s-%u", loop->work_dir,
+	struct kf_run *run = lane->run;
+	char *folder = kf_format("%s/%s-%u", run->work_dir,
 				 lane->target.problem.name, attempt->number);
 	char *source_dir = kf_path_join(folder, "source");
 	char *work_dir = kf_path_join(folder, "judge");
 	struct kf_judge_spec spec = {
-		.setup = &loop->setup,
+		.setup = &run->setup,
 		.target = &lane->target,
-		.rules = loop->spec->rules,
-		.seed = loop->spec->seed,
-		.call_count_fixed = loop->spec->call_count_fixed,
+		.rules = run->spec->rules,
+		.seed = run->spec->seed,
+		.call_count_fixed = run->spec->call_count_fixed,
 		.source_dir = source_dir,
 		.work_dir = work_dir,
 	};
@@ -426,13 +416,13 @@ static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
 	code = make_prompt(lane, next, attempt->number, &prompt, err);
 	if (code)
 		goto out;
-	token_max = token_ceiling(lane->loop, &prompt);
+	token_max = token_ceiling(lane->run, &prompt);
 	if (!token_max) {
 		lane->budget_spent = true;
 		goto out;
 	}
 	text = prompt_to_json(&prompt);
-	code = kf_store_asked(lane->loop->store, lane->problem_id,
+	code = kf_store_asked(lane->run->store, lane->problem_id,
 			      attempt->number, attempt->kind, text,
 			      strlen(text), &attempt->id, err);
 	if (code)
@@ -465,7 +455,7 @@ static enum kf_code run_attempt(struct lane *lane, struct kf_attempt *attempt,
 /* The program given by --start is attempt 0: judged, never asked for. */
 static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
 {
-	const struct kf_run_spec *spec = lane->loop->spec;
+	const struct kf_run_spec *spec = lane->run->spec;
 	struct kf_attempt *attempt;
 	enum kf_code code;
 
@@ -477,7 +467,7 @@ static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
 		return KF_OK;
 	snprintf(attempt->kind, sizeof(attempt->kind), "start");
 	code = kf_candidate_read(spec->start, spec->start_count,
-				 lane->loop->setup.platform,
+				 lane->run->setup.platform,
 				 &attempt->candidate, err);
 	if (code)
 		return code;
@@ -485,14 +475,14 @@ static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
 		return kf_fail(err, KF_E_INPUT, "--start %s: %s",
 			       spec->start[0], attempt->candidate.text);
 	if (!attempt->stage)
-		code = kf_store_asked(lane->loop->store, lane->problem_id, 0,
+		code = kf_store_asked(lane->run->store, lane->problem_id, 0,
 				      "start", "", 0, &attempt->id, err);
 	return code ? code : keep_candidate(lane, attempt, err);
 }
 
 static struct kf_policy_next decide(const struct lane *lane)
 {
-	const struct kf_run_spec *spec = lane->loop->spec;
+	const struct kf_run_spec *spec = lane->run->spec;
 	size_t count = kf_attempts_judged(&lane->attempts);
 	struct kf_policy_attempt *p = kf_attempts_for_policy(&lane->attempts,
 							     count);
@@ -519,7 +509,7 @@ static struct kf_attempt *current_attempt(struct lane *lane,
 		return &list->attempt[judged];
 	attempt = kf_attempts_append(list);
 	attempt->number = (unsigned)judged + 1 -
-			  (lane->loop->spec->start_count ? 1 : 0);
+			  (lane->run->spec->start_count ? 1 : 0);
 	snprintf(attempt->kind, sizeof(attempt->kind), "%s",
 		 kf_policy_kind_name(next->kind));
 	return attempt;
@@ -534,7 +524,7 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 	while (!code && !lane->budget_spent &&
 	       (!kf_policy_stops(next.kind) ||
 		kf_attempts_judged(&lane->attempts) < lane->attempts.count)) {
-		if (canceled(lane->loop))
+		if (canceled(lane->run))
 			return kf_fail(err, KF_E_CANCELED, "stopped");
 		code = run_attempt(lane, current_attempt(lane, &next), &next,
 				   err);
@@ -543,8 +533,8 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 	if (code)
 		return code;
 	best = best_index(&lane->attempts);
-	lane->loop->summary->correct_count += best != KF_POLICY_NO_ATTEMPT;
-	lane->loop->summary->budget_spent |= lane->budget_spent;
+	lane->run->summary->correct_count += best != KF_POLICY_NO_ATTEMPT;
+	lane->run->summary->budget_spent |= lane->budget_spent;
 	tell(lane, (struct kf_event) {
 		.kind = KF_EVENT_STOP,
 		.best = best == KF_POLICY_NO_ATTEMPT ? NULL :
@@ -558,7 +548,7 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 
 /* A problem as the store keeps it: it is judged by the text that the run
  * began with, whatever has become of the file. */
-static enum kf_code problem_from_store(struct loop *loop, const json_t *row,
+static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
 				       struct kf_problem *out,
 				       struct kf_err *err)
 {
@@ -566,7 +556,7 @@ static enum kf_code problem_from_store(struct loop *loop, const json_t *row,
 	struct kf_buf text = { .max = KF_REPLY_BYTES };
 	enum kf_code code;
 
-	code = kf_store_get(loop->store, kf_json_str(info, "source", ""),
+	code = kf_store_get(run->store, kf_json_str(info, "source", ""),
 			    &text, err);
 	*out = (struct kf_problem) {
 		.path = kf_strdup(kf_json_str(info, "path", "")),
@@ -579,59 +569,59 @@ static enum kf_code problem_from_store(struct loop *loop, const json_t *row,
 	return code;
 }
 
-static enum kf_code open_target_take_problem(const struct loop *loop,
+static enum kf_code open_target_take_problem(const struct kf_run *run,
 					     struct kf_problem *problem,
 					     struct kf_target *out,
 					     struct kf_err *err)
 {
-	enum kf_code code = kf_target_open_take_problem(&loop->setup, problem,
+	enum kf_code code = kf_target_open_take_problem(&run->setup, problem,
 							out, err);
 
 	return code ? code :
 	       kf_evaluate_check_calls(&out->problem, &out->bundle,
-				       loop->spec->call_count_fixed, err);
+				       run->spec->call_count_fixed, err);
 }
 
 /* A problem that is refused does not stop the others of its run. */
-static enum kf_code pass_over(const struct loop *loop, enum kf_code code,
+static enum kf_code pass_over(const struct kf_run *run, enum kf_code code,
 			      const struct kf_err *err)
 {
-	if (loop->summary->problem_count < 2 ||
+	if (run->summary->problem_count < 2 ||
 	    (code != KF_E_INPUT && code != KF_E_LIMIT))
 		return code;
-	kf_logf(loop->spec->setup.log, KF_LOG_ERROR, "%s; left out",
+	kf_logf(run->spec->setup.log, KF_LOG_ERROR, "%s; left out",
 		err ? err->text : "a problem was refused");
 	return KF_OK;
 }
 
-static enum kf_code run_problem(struct loop *loop, const json_t *row,
-				struct kf_err *err)
+enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
+			    struct kf_err *err)
 {
 	struct lane lane = {
-		.loop = loop,
+		.run = run,
 		.problem_id = kf_json_int(row, "id", 0),
 	};
 	struct kf_problem problem = { 0 };
 	enum kf_code code;
 	size_t best;
 
-	code = problem_from_store(loop, row, &problem, err);
+	code = problem_from_store(run, row, &problem, err);
 	if (code) {
 		kf_problem_release(&problem);
 		return code;
 	}
-	code = open_target_take_problem(loop, &problem, &lane.target, err);
+	code = open_target_take_problem(run, &problem, &lane.target, err);
 	if (code) {
-		code = pass_over(loop, code, err);
+		code = pass_over(run, code, err);
 		goto out;
 	}
 	tell(&lane, (struct kf_event) { .kind = KF_EVENT_PROBLEM,
 					.bundle = &lane.target.bundle });
-	code = kf_attempts_load(loop->store, lane.problem_id, &lane.attempts,
+	code = kf_attempts_load(run->store, lane.problem_id, &lane.attempts,
 				err);
 	best = code ? KF_POLICY_NO_ATTEMPT : best_index(&lane.attempts);
 	if (best != KF_POLICY_NO_ATTEMPT)
-		lane.best_path = kf_publish_path(kf_store_dir(loop->store),
+		lane.best_path = kf_publish_path(kf_store_dir(run->store),
 						 &lane.target.problem);
 	if (!code)
 		code = begin_from_files(&lane, err);
@@ -641,211 +631,5 @@ out:
 	kf_attempts_release(&lane.attempts);
 	kf_target_release(&lane.target);
 	free(lane.best_path);
-	return code;
-}
-
-/* --- the run -------------------------------------------------------------- */
-
-static enum kf_code add_problem(struct loop *loop, const char *path,
-				json_t *seen, struct kf_err *err)
-{
-	struct kf_problem_spec spec = loop->setup.problem_spec;
-	struct kf_problem problem = { 0 };
-	char hash[KF_HASH_HEX];
-	json_t *info = NULL;
-	enum kf_code code;
-	int64_t id;
-
-	spec.path = path;
-	code = kf_problem_read(&spec, &problem, err);
-	if (code)
-		goto out;
-	if (json_object_get(seen, problem.name)) {
-		code = kf_fail(err, KF_E_INPUT,
-			       "%s and %s would both be called %s in this run: "
-			       "rename one file or make two runs",
-			       kf_json_str(seen, problem.name, ""), path,
-			       problem.name);
-		goto out;
-	}
-	json_object_set_new(seen, problem.name, json_string(path));
-	code = kf_store_put(loop->store, problem.source,
-			    strlen(problem.source), hash, err);
-	if (code)
-		goto out;
-	info = json_pack("{s:s, s:s}", "path", path, "source", hash);
-	code = kf_store_problem_add(loop->store, problem.name, problem.hash,
-				    info, &id, err);
-out:
-	json_decref(info);
-	kf_problem_release(&problem);
-	return code;
-}
-
-/* Every problem is read and kept before the first is worked on. A run that
- * was killed while doing so begins again here; later the files may go. */
-static enum kf_code add_problems(struct loop *loop, struct kf_err *err)
-{
-	const struct kf_run_spec *spec = loop->spec;
-	json_t *kept = NULL, *seen = json_object();
-	enum kf_code code;
-
-	code = kf_store_problems(loop->store, &kept, err);
-	for (size_t i = 0; !code && i < spec->problem_count &&
-	     json_array_size(kept) < spec->problem_count; i++)
-		code = add_problem(loop, spec->problem[i], seen, err);
-	json_decref(seen);
-	json_decref(kept);
-	return code;
-}
-
-/* What earlier sessions of this run have used. */
-static enum kf_code count_past(struct loop *loop, struct kf_err *err)
-{
-	struct kf_attempt_row *row = NULL;
-	enum kf_code code;
-	size_t count = 0;
-
-	code = kf_store_attempts(loop->store, 0, &row, &count, err);
-	for (size_t i = 0; i < count; i++) {
-		loop->summary->tokens += row[i].tokens_in + row[i].tokens_out;
-		loop->summary->asked_count += row[i].reply_hash != NULL;
-	}
-	kf_attempt_rows_free(row, count);
-	return code;
-}
-
-static enum kf_code run_problems(struct loop *loop, struct kf_err *err)
-{
-	json_t *list = NULL, *row;
-	enum kf_code code;
-	size_t i;
-
-	code = add_problems(loop, err);
-	if (!code)
-		code = count_past(loop, err);
-	if (!code)
-		code = kf_store_problems(loop->store, &list, err);
-	loop->summary->problem_count = json_array_size(list);
-	json_array_foreach(list, i, row) {
-		if (!code)
-			code = run_problem(loop, row, err);
-	}
-	json_decref(list);
-	return code;
-}
-
-static enum kf_code make_work_dir(struct loop *loop, struct kf_err *err)
-{
-	const char *run_dir = kf_store_dir(loop->store);
-	char *absolute = realpath(run_dir, NULL);
-
-	if (!absolute)
-		return kf_fail_errno(err, "cannot find the run's folder %s",
-				     run_dir);
-	loop->work_dir = kf_path_join(absolute, "work");
-	free(absolute);
-	return kf_mkdir_p(loop->work_dir, err);
-}
-
-static enum kf_code run_with(const struct kf_run_spec *spec,
-			     struct kf_store *store,
-			     const struct kf_watch *watch,
-			     struct kf_run_summary *out, struct kf_err *err)
-{
-	struct loop loop = { .spec = spec, .watch = watch, .summary = out,
-			     .store = store };
-	enum kf_code code;
-
-	code = make_work_dir(&loop, err);
-	if (!code)
-		code = kf_setup_open(&spec->setup, &loop.setup, err);
-	if (!code)
-		code = kf_model_open(spec->model, spec->record_path,
-				     &loop.model, err);
-	if (!code)
-		code = run_problems(&loop, err);
-	kf_model_free(loop.model);
-	kf_setup_release(&loop.setup);
-	free(loop.work_dir);
-	return code;
-}
-
-static enum kf_code resume_with(const struct kf_run_spec *given,
-				struct kf_store *store,
-				const struct kf_watch *watch,
-				struct kf_run_summary *out,
-				struct kf_err *err)
-{
-	struct kf_settings settings = { 0 };
-	json_t *json = NULL;
-	enum kf_code code;
-
-	code = kf_store_settings(store, &json, err);
-	if (!code)
-		code = kf_settings_to_spec(json, &settings, err);
-	if (code)
-		goto out;
-	settings.spec.run_dir = given->run_dir;
-	settings.spec.setup.log = given->setup.log;
-	settings.spec.setup.cancel = given->setup.cancel;
-	settings.spec.setup.measure = given->setup.measure;
-	if (given->model)
-		settings.spec.model = given->model;
-	code = run_with(&settings.spec, store, watch, out, err);
-out:
-	kf_settings_release(&settings);
-	json_decref(json);
-	return code;
-}
-
-static enum kf_code begin(const struct kf_run_spec *spec,
-			  struct kf_store *store, struct kf_err *err)
-{
-	json_t *settings = kf_settings_from_spec(spec);
-	enum kf_code code = kf_store_settings_set(store, settings, err);
-
-	json_decref(settings);
-	return code;
-}
-
-/* Where it cannot be told, there may be some. */
-static bool has_attempts(struct kf_store *store)
-{
-	struct kf_attempt_row *row = NULL;
-	size_t count = 0;
-	enum kf_code code = kf_store_attempts(store, 0, &row, &count, NULL);
-
-	kf_attempt_rows_free(row, count);
-	return code || count;
-}
-
-/* A new run that failed before it had an attempt leaves nothing behind: its
- * settings are what was wrong, and they cannot be resumed into right ones. */
-enum kf_code kf_loop_run(const struct kf_run_spec *spec, bool resume,
-			 const struct kf_watch *watch,
-			 struct kf_run_summary *out, struct kf_err *err)
-{
-	struct kf_store *store = NULL;
-	enum kf_code code;
-
-	*out = (struct kf_run_summary) { 0 };
-	code = kf_store_open(spec->run_dir,
-			     resume ? KF_STORE_WRITE : KF_STORE_CREATE,
-			     &store, err);
-	if (code)
-		return code;
-	if (resume)
-		code = resume_with(spec, store, watch, out, err);
-	else
-		code = begin(spec, store, err);
-	if (!code && !resume)
-		code = run_with(spec, store, watch, out, err);
-	if (code && code != KF_E_CANCELED && !resume && !has_attempts(store)) {
-		kf_store_discard(store);
-		*out = (struct kf_run_summary) { 0 };
-	} else {
-		kf_store_close(store);
-	}
 	return code;
 }

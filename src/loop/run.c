@@ -1,0 +1,208 @@
+/* A run: its settings, its problems, and going on with one that was stopped. */
+#include "loop/run.h"
+
+#include "loop/settings.h"
+
+static enum kf_code add_problem(struct kf_run *run, const char *path,
+				json_t *seen, struct kf_err *err)
+{
+	struct kf_problem_spec spec = run->setup.problem_spec;
+	struct kf_problem problem = { 0 };
+	char hash[KF_HASH_HEX];
+	json_t *info = NULL;
+	enum kf_code code;
+	int64_t id;
+
+	spec.path = path;
+	code = kf_problem_read(&spec, &problem, err);
+	if (code)
+		goto out;
+	if (json_object_get(seen, problem.name)) {
+		code = kf_fail(err, KF_E_INPUT,
+			       "%s and %s would both be called %s in this run: "
+			       "rename one file or make two runs",
+			       kf_json_str(seen, problem.name, ""), path,
+			       problem.name);
+		goto out;
+	}
+	json_object_set_new(seen, problem.name, json_string(path));
+	code = kf_store_put(run->store, problem.source,
+			    strlen(problem.source), hash, err);
+	if (code)
+		goto out;
+	info = json_pack("{s:s, s:s}", "path", path, "source", hash);
+	code = kf_store_problem_add(run->store, problem.name, problem.hash,
+				    info, &id, err);
+out:
+	json_decref(info);
+	kf_problem_release(&problem);
+	return code;
+}
+
+/* Every problem is read and kept before the first is worked on. A run that
+ * was killed while doing so begins again here; later the files may go. */
+static enum kf_code add_problems(struct kf_run *run, struct kf_err *err)
+{
+	const struct kf_run_spec *spec = run->spec;
+	json_t *kept = NULL, *seen = json_object();
+	enum kf_code code;
+
+	code = kf_store_problems(run->store, &kept, err);
+	for (size_t i = 0; !code && i < spec->problem_count &&
+	     json_array_size(kept) < spec->problem_count; i++)
+		code = add_problem(run, spec->problem[i], seen, err);
+	json_decref(seen);
+	json_decref(kept);
+	return code;
+}
+
+/* What earlier sessions of this run have used. */
+static enum kf_code count_past(struct kf_run *run, struct kf_err *err)
+{
+	struct kf_attempt_row *row = NULL;
+	enum kf_code code;
+	size_t count = 0;
+
+	code = kf_store_attempts(run->store, 0, &row, &count, err);
+	for (size_t i = 0; i < count; i++) {
+		run->summary->tokens += row[i].tokens_in + row[i].tokens_out;
+		run->summary->asked_count += row[i].reply_hash != NULL;
+	}
+	kf_attempt_rows_free(row, count);
+	return code;
+}
+
+static enum kf_code run_problems(struct kf_run *run, struct kf_err *err)
+{
+	json_t *list = NULL, *row;
+	enum kf_code code;
+	size_t i;
+
+	code = add_problems(run, err);
+	if (!code)
+		code = count_past(run, err);
+	if (!code)
+		code = kf_store_problems(run->store, &list, err);
+	run->summary->problem_count = json_array_size(list);
+	json_array_foreach(list, i, row) {
+		if (!code)
+			code = kf_run_problem(run, row, err);
+	}
+	json_decref(list);
+	return code;
+}
+
+static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
+{
+	const char *run_dir = kf_store_dir(run->store);
+	char *absolute = realpath(run_dir, NULL);
+
+	if (!absolute)
+		return kf_fail_errno(err, "cannot find the run's folder %s",
+				     run_dir);
+	run->work_dir = kf_path_join(absolute, "work");
+	free(absolute);
+	return kf_mkdir_p(run->work_dir, err);
+}
+
+static enum kf_code run_with(const struct kf_run_spec *spec,
+			     struct kf_store *store,
+			     const struct kf_watch *watch,
+			     struct kf_run_summary *out, struct kf_err *err)
+{
+	struct kf_run run = { .spec = spec, .watch = watch, .summary = out,
+			     .store = store };
+	enum kf_code code;
+
+	code = make_work_dir(&run, err);
+	if (!code)
+		code = kf_setup_open(&spec->setup, &run.setup, err);
+	if (!code)
+		code = kf_model_open(spec->model, spec->record_path,
+				     &run.model, err);
+	if (!code)
+		code = run_problems(&run, err);
+	kf_model_free(run.model);
+	kf_setup_release(&run.setup);
+	free(run.work_dir);
+	return code;
+}
+
+static enum kf_code resume_with(const struct kf_run_spec *given,
+				struct kf_store *store,
+				const struct kf_watch *watch,
+				struct kf_run_summary *out,
+				struct kf_err *err)
+{
+	struct kf_settings settings = { 0 };
+	json_t *json = NULL;
+	enum kf_code code;
+
+	code = kf_store_settings(store, &json, err);
+	if (!code)
+		code = kf_settings_to_spec(json, &settings, err);
+	if (code)
+		goto out;
+	settings.spec.run_dir = given->run_dir;
+	settings.spec.setup.log = given->setup.log;
+	settings.spec.setup.cancel = given->setup.cancel;
+	settings.spec.setup.measure = given->setup.measure;
+	if (given->model)
+		settings.spec.model = given->model;
+	code = run_with(&settings.spec, store, watch, out, err);
+out:
+	kf_settings_release(&settings);
+	json_decref(json);
+	return code;
+}
+
+static enum kf_code begin(const struct kf_run_spec *spec,
+			  struct kf_store *store, struct kf_err *err)
+{
+	json_t *settings = kf_settings_from_spec(spec);
+	enum kf_code code = kf_store_settings_set(store, settings, err);
+
+	json_decref(settings);
+	return code;
+}
+
+/* Where it cannot be told, there may be some. */
+static bool has_attempts(struct kf_store *store)
+{
+	struct kf_attempt_row *row = NULL;
+	size_t count = 0;
+	enum kf_code code = kf_store_attempts(store, 0, &row, &count, NULL);
+
+	kf_attempt_rows_free(row, count);
+	return code || count;
+}
+
+/* A new run that failed before it had an attempt leaves nothing behind: its
+ * settings are what was wrong, and they cannot be resumed into right ones. */
+enum kf_code kf_loop_run(const struct kf_run_spec *spec, bool resume,
+			 const struct kf_watch *watch,
+			 struct kf_run_summary *out, struct kf_err *err)
+{
+	struct kf_store *store = NULL;
+	enum kf_code code;
+
+	*out = (struct kf_run_summary) { 0 };
+	code = kf_store_open(spec->run_dir,
+			     resume ? KF_STORE_WRITE : KF_STORE_CREATE,
+			     &store, err);
+	if (code)
+		return code;
+	if (resume)
+		code = resume_with(spec, store, watch, out, err);
+	else
+		code = begin(spec, store, err);
+	if (!code && !resume)
+		code = run_with(spec, store, watch, out, err);
+	if (code && code != KF_E_CANCELED && !resume && !has_attempts(store)) {
+		kf_store_discard(store);
+		*out = (struct kf_run_summary) { 0 };
+	} else {
+		kf_store_close(store);
+	}
+	return code;
+}
