@@ -28,6 +28,7 @@ struct kf_setup {
 	struct kf_problem_spec problem_spec;	/* path is filled in per problem */
 	enum kf_baseline_use baseline;
 	unsigned threads;
+	bool compiler_proved;		/* it has compiled our own example */
 };
 
 /* A zeroed kf_setup is empty. The spec's strings are borrowed for as long as
@@ -55,7 +56,7 @@ KF_MUST_CHECK enum kf_code kf_target_open_take_problem(
 void kf_target_release(struct kf_target *target);
 
 struct kf_judge_spec {
-	const struct kf_setup *setup;
+	struct kf_setup *setup;		/* remembers that its compiler works */
 	const struct kf_target *target;
 	enum kf_rules rules;
 	uint64_t seed;			/* 0: random */
@@ -66,7 +67,8 @@ struct kf_judge_spec {
 
 /* kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
  * that a repetition cannot mend (stopped by the user, nothing there to run
- * with) is returned at once. */
+ * with) is returned at once. A compiler that refuses a program must once have
+ * compiled the platform's own example, else the refusal is KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_judge(const struct kf_judge_spec *spec,
 				    struct kf_verdict *out, struct kf_err *err);
 

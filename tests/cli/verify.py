@@ -98,6 +98,19 @@ def test_sizes_can_be_set(_):
     assert result.json()["state"] == "correct", result
 
 
+def test_a_broken_compiler_is_not_the_programs_fault(scratch):
+    compiler = scratch / "bin" / "gcc"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\necho \"gcc: cannot find cc1\" >&2\n"
+                        "exit 1\n")
+    compiler.chmod(0o755)
+    path = f"{compiler.parent}:{os.environ['PATH']}"
+    result = kforge("verify", PROBLEM, DATA / "good.c", *FAST, "--json",
+                    env={"PATH": path})
+    assert result.status == EXIT["unavailable"], result
+    assert "cannot find cc1" in result.err and result.out == "", result
+
+
 def test_bad_input_is_one_sentence(scratch):
     empty = scratch / "empty.py"
     empty.write_text("x = 1\n")
