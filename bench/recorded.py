@@ -42,9 +42,11 @@ def judge(name, cache):
 def row(p):
     states = [a["state"] for a in p["attempts"]]
     best = p.get("best_attempt", 0)
+    chosen = next(a for a in p["attempts"] if a["number"] == best)
     return (f"| `{p['problem']}` | {' '.join(MARK[s] for s in states)} "
             f"| {best or '-'} | {p['baseline_ns'] / 1e3:.0f} us "
-            f"| {p['time_ns'] / 1e3:.0f} us | {p['speedup']:.2f}x |")
+            f"| {p['time_ns'] / 1e3:.0f} us | {p['speedup']:.2f}x "
+            f"({chosen['speedup_low']:.2f} to {chosen['speedup_high']:.2f}) |")
 
 
 def main():

@@ -66,6 +66,9 @@ static json_t *attempts_to_json(const struct kf_attempts *attempts)
 		set(o, "time_ns", kf_json_number(a->time_ns));
 		set(o, "baseline_ns", kf_json_number(a->baseline_ns));
 		set(o, "speedup", kf_json_number(a->speedup));
+		set(o, "speedup_low", kf_json_number(a->speedup_low));
+		set(o, "speedup_high", kf_json_number(a->speedup_high));
+		set(o, "conclusive", json_boolean(a->conclusive));
 		set(o, "tokens", json_integer((json_int_t)a->tokens));
 		json_array_append_new(list, o);
 	}

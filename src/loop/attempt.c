@@ -16,6 +16,7 @@ struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
 		.baseline_ns = (double)NAN,
 		.speedup = (double)NAN,
 		.speedup_low = (double)NAN,
+		.speedup_high = (double)NAN,
 	};
 	return attempt;
 }
@@ -86,6 +87,7 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 	attempt->baseline_ns = verdict->baseline_ns;
 	attempt->speedup = verdict->speedup.ratio;
 	attempt->speedup_low = verdict->speedup.low;
+	attempt->speedup_high = verdict->speedup.high;
 	attempt->conclusive = verdict->conclusive;
 }
 
@@ -139,6 +141,7 @@ static enum kf_code load_one(struct kf_store *store,
 			     struct kf_attempt *a, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
+	const json_t *ratio;
 	json_t *verdict = NULL;
 
 	a->id = row->id;
@@ -165,8 +168,9 @@ static enum kf_code load_one(struct kf_store *store,
 		a->time_ns = row->time_ns;
 		a->baseline_ns = row->baseline_ns;
 		a->speedup = row->speedup;
-		a->speedup_low = kf_json_real(json_object_get(verdict,
-			"speedup"), "low", (double)NAN);
+		ratio = json_object_get(verdict, "speedup");
+		a->speedup_low = kf_json_real(ratio, "low", (double)NAN);
+		a->speedup_high = kf_json_real(ratio, "high", (double)NAN);
 		a->conclusive = kf_json_bool(verdict, "conclusive", false);
 	}
 	json_decref(verdict);

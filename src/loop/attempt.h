@@ -25,7 +25,7 @@ struct kf_attempt {
 	enum kf_state state;		/* NONE until JUDGED */
 	char reason[48];
 	char *feedback;			/* owned; the verdict's text */
-	double time_ns, baseline_ns, speedup, speedup_low;
+	double time_ns, baseline_ns, speedup, speedup_low, speedup_high;
 	bool conclusive;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */
 	uint64_t tokens;		/* in and out */
