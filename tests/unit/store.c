@@ -17,34 +17,7 @@
 #include <unistd.h>
 
 #include "store/store.h"
-
-struct fixture {
-	char *dir;		/* of the test */
-	char *run;		/* dir/run */
-	struct kf_err err;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = kf_alloc(sizeof(*f));
-
-	f->dir = kf_strdup("/tmp/kforge-store-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	f->run = kf_path_join(f->dir, "run");
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	enum kf_code code = kf_remove_tree(f->dir, &f->err);
-
-	free(f->run);
-	free(f->dir);
-	free(f);
-	return code != KF_OK;
-}
+#include "store_fixture.h"
 
 static struct kf_store *open_store(struct fixture *f, enum kf_store_mode mode)
 {

@@ -17,36 +17,10 @@
 #include <unistd.h>
 
 #include "store/store.h"
+#include "store_fixture.h"
 
 #define ROUNDS 30
 #define ATTEMPTS_MAX 1000
-
-struct fixture {
-	char *dir, *run;
-	struct kf_err err;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *f = kf_alloc(sizeof(*f));
-
-	f->dir = kf_strdup("/tmp/kforge-store-XXXXXX");
-	assert_non_null(mkdtemp(f->dir));
-	f->run = kf_path_join(f->dir, "run");
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-	enum kf_code code = kf_remove_tree(f->dir, &f->err);
-
-	free(f->run);
-	free(f->dir);
-	free(f);
-	return code != KF_OK;
-}
 
 /* The reply of attempt number n; long enough to take more than one write. */
 static void make_reply(unsigned number, struct kf_buf *out)
