@@ -7,7 +7,7 @@
 #define KF_LOOP_H
 
 #include "loop/attempt.h"
-#include "loop/setup.h"
+#include "executor/judge.h"
 
 
 struct kf_run_spec {

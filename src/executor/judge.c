@@ -1,0 +1,102 @@
+#include "executor/judge.h"
+
+#define JUDGE_TRIES 3
+
+static enum kf_code write_example(const struct kf_platform *platform,
+				  const char *dir, struct kf_err *err)
+{
+	enum kf_code code = kf_mkdir_p(dir, err);
+
+	for (size_t i = 0; !code && i < platform->file_count; i++) {
+		const char *text = platform->example_text[i];
+		char *path = kf_path_join(dir, platform->file[i].name);
+
+		if (text)
+			code = kf_file_write(path, text, strlen(text), err);
+		free(path);
+	}
+	return code;
+}
+
+/* A compiler that is broken refuses everything: not the candidate's fault. */
+static enum kf_code prove_compiler(struct kf_setup *setup,
+				   const char *work_dir, struct kf_err *err)
+{
+	char *dir = kf_path_join(work_dir, "example");
+	struct kf_build_job job = {
+		.platform = setup->platform,
+		.source_dir = dir,
+		.work_dir = dir,
+		.tier_min = setup->problem_spec.tier_min,
+		.cancel = setup->problem_spec.cancel,
+	};
+	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
+	struct kf_artefact artefact = { 0 };
+	enum kf_code code = write_example(setup->platform, dir, err);
+
+	if (!code)
+		code = kf_build_run(&job, &build, &artefact, err);
+	setup->compiler_proved = !code && build.end == KF_BUILD_DONE;
+	if (!code && !setup->compiler_proved)
+		code = kf_fail(err, KF_E_UNAVAIL, "the compiler of platform %s "
+			       "does not work: it refuses our own example "
+			       "too: %.*s", setup->platform->name,
+			       (int)strcspn(kf_buf_str(&build.log), "\n"),
+			       kf_buf_str(&build.log));
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+	free(dir);
+	return code;
+}
+
+static bool worth_repeating(enum kf_code code)
+{
+	return code == KF_E_IO || code == KF_E_TIMEOUT;
+}
+
+enum kf_code kf_judge(const struct kf_judge_spec *spec,
+		      struct kf_verdict *out, struct kf_err *err)
+{
+	struct kf_setup *setup = spec->setup;
+	const struct kf_problem_spec *problem_spec = &setup->problem_spec;
+	struct kf_evaluate_request req = {
+		.platform = setup->platform,
+		.device_id = setup->device.id,
+		.problem = &spec->target->problem,
+		.bundle = &spec->target->bundle,
+		.baseline = spec->target->baseline,
+		.baseline_stored_ns = spec->target->baseline_stored_ns,
+		.rules = spec->rules,
+		.source_dir = spec->source_dir,
+		.work_dir = spec->work_dir,
+		.seed = spec->seed,
+		.call_count_fixed = spec->call_count_fixed,
+		.threads = setup->threads,
+		.tier_min = problem_spec->tier_min,
+		.log = problem_spec->log,
+		.cancel = problem_spec->cancel,
+	};
+	enum kf_code code = KF_OK;
+
+	*out = (struct kf_verdict) { 0 };
+	for (unsigned try = 1; try <= JUDGE_TRIES; try++) {
+		kf_verdict_release(out);
+		code = kf_remove_tree(spec->work_dir, err);
+		if (!code)
+			code = kf_mkdir_p(spec->work_dir, err);
+		if (!code)
+			code = kf_evaluate(&req, out, err);
+		if (!worth_repeating(code))
+			break;
+		kf_logf(problem_spec->log, KF_LOG_WARN,
+			"harness_error, try %u of %d: %s", try, JUDGE_TRIES,
+			err ? err->text : "");
+	}
+	if (!code && out->state == KF_COMPILATION_FAILURE &&
+	    setup->platform->example_text && !setup->compiler_proved)
+		code = prove_compiler(setup, spec->work_dir, err);
+	if (!code && out->baseline_live && out->baseline_ns > 0)
+		code = kf_baseline_store(problem_spec, &spec->target->problem,
+					 (uint64_t)out->baseline_ns, err);
+	return code;
+}

@@ -1,0 +1,27 @@
+/*
+ * judge.h - a candidate's files in, its verdict out; trouble of ours is tried
+ * again.
+ */
+#ifndef KF_EXECUTOR_JUDGE_H
+#define KF_EXECUTOR_JUDGE_H
+
+#include "executor/target.h"
+
+struct kf_judge_spec {
+	struct kf_setup *setup;		/* remembers that its compiler works */
+	const struct kf_target *target;
+	enum kf_rules rules;
+	uint64_t seed;			/* 0: random */
+	unsigned call_count_fixed;	/* 0: until the interval is narrow */
+	const char *source_dir;		/* the candidate's files */
+	const char *work_dir;		/* ours; emptied before each try */
+};
+
+/* kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
+ * that a repetition cannot mend (stopped by the user, nothing there to run
+ * with) is returned at once. A compiler that refuses a program must once have
+ * compiled the platform's own example, else the refusal is KF_E_UNAVAIL. */
+KF_MUST_CHECK enum kf_code kf_judge(const struct kf_judge_spec *spec,
+				    struct kf_verdict *out, struct kf_err *err);
+
+#endif

@@ -1,0 +1,95 @@
+#include "executor/setup.h"
+
+#include <unistd.h>
+
+#define DEVICES_MAX 16
+#define BUNDLE_TIMEOUT_NS (600 * KF_NS_PER_S)
+
+/* What a reference may use: most of the machine, never all of it. */
+static uint64_t reference_memory_bytes(void)
+{
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return pages * page_bytes / 10 * 8;
+}
+
+/* "cpu:1" asks for the second device; "cpu" for the first. */
+static enum kf_code wanted_index(const char *name, uint64_t *index,
+				 struct kf_err *err)
+{
+	const char *colon = strchr(name, ':');
+
+	*index = 0;
+	if (!colon || kf_parse_u64(colon + 1, index))
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT,
+		       "platform '%s': what follows the colon must be the "
+		       "number of a device", name);
+}
+
+static enum kf_code find_device(const struct kf_setup_spec *spec,
+				struct kf_setup *setup, struct kf_err *err)
+{
+	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
+	enum kf_code code;
+	size_t count = 0;
+	uint64_t index;
+
+	code = wanted_index(spec->platform, &index, err);
+	if (!code)
+		code = kf_driver_find(setup->platform->driver, info,
+				      DEVICES_MAX, spec->measure, &count, err);
+	if (!code && index >= count)
+		code = kf_fail(err, KF_E_UNAVAIL,
+			       "platform %s has %zu device%s here, so there is "
+			       "no number %llu; see `kforge platforms`",
+			       setup->platform->name, count,
+			       count == 1 ? "" : "s",
+			       (unsigned long long)index);
+	for (size_t i = 0; i < count; i++) {
+		if (!code && i == index)
+			setup->device = info[i];
+		else
+			kf_device_info_release(&info[i]);
+	}
+	free(info);
+	return code;
+}
+
+enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
+			   struct kf_setup *out, struct kf_err *err)
+{
+	enum kf_code code;
+
+	*out = (struct kf_setup) { .baseline = spec->baseline };
+	code = kf_platform_load(spec->platform, &out->platform, err);
+	if (code)
+		return code;
+	code = find_device(spec, out, err);
+	if (code)
+		return code;
+	out->threads = spec->threads ? spec->threads : out->device.units;
+	if (!out->threads)
+		out->threads = 1;
+	out->problem_spec = (struct kf_problem_spec) {
+		.set = spec->set,
+		.set_count = spec->set_count,
+		.python = spec->python,
+		.cache_path = spec->cache_path,
+		.threads = out->threads,
+		.tier_min = spec->tier_min,
+		.timeout_ns = BUNDLE_TIMEOUT_NS,
+		.memory_bytes = reference_memory_bytes(),
+		.log = spec->log,
+		.cancel = spec->cancel,
+	};
+	return KF_OK;
+}
+
+void kf_setup_release(struct kf_setup *setup)
+{
+	kf_device_info_release(&setup->device);
+	kf_platform_free(setup->platform);
+	*setup = (struct kf_setup) { 0 };
+}

@@ -1,0 +1,40 @@
+/*
+ * setup.h - what every command that judges needs first: a platform with one of
+ * its devices.
+ */
+#ifndef KF_EXECUTOR_SETUP_H
+#define KF_EXECUTOR_SETUP_H
+
+#include "evaluate/evaluate.h"
+
+struct kf_setup_spec {
+	const char *platform;		/* "cpu" or "cpu:0" */
+	const char *python;		/* NULL: found */
+	const char *const *set;		/* NAME=VALUE for problems */
+	size_t set_count;
+	const char *cache_path;		/* NULL: the user's cache folder */
+	unsigned threads;		/* 0: as many as the device has units */
+	enum kf_sandbox_tier tier_min;
+	enum kf_baseline_use baseline;
+	bool measure;			/* a card with measured ceilings */
+	const struct kf_log *log;
+	const volatile int *cancel;
+};
+
+struct kf_setup {
+	struct kf_platform *platform;
+	struct kf_device_info device;
+	struct kf_problem_spec problem_spec;	/* path is filled in per problem */
+	enum kf_baseline_use baseline;
+	unsigned threads;
+	bool compiler_proved;		/* it has compiled our own example */
+};
+
+/* A zeroed kf_setup is empty. The spec's strings are borrowed for as long as
+ * the setup is used. */
+KF_MUST_CHECK enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
+					 struct kf_setup *out,
+					 struct kf_err *err);
+void kf_setup_release(struct kf_setup *setup);
+
+#endif

@@ -1,0 +1,50 @@
+#include "executor/target.h"
+
+enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
+					 struct kf_problem *problem,
+					 struct kf_target *out,
+					 struct kf_err *err)
+{
+	const struct kf_problem_spec *spec = &setup->problem_spec;
+	char measured_at[32];
+	enum kf_code code;
+
+	*out = (struct kf_target) { .problem = *problem };
+	*problem = (struct kf_problem) { 0 };
+	code = kf_bundle_open(spec, &out->problem, &out->bundle, err);
+	if (!code && setup->baseline == KF_BASELINE_LIVE)
+		code = kf_baseline_start(spec, &out->problem, &out->bundle,
+					 &out->baseline, err);
+	if (!code && setup->baseline == KF_BASELINE_STORED &&
+	    !kf_baseline_stored(spec, &out->problem, &out->baseline_stored_ns,
+				measured_at))
+		kf_logf(spec->log, KF_LOG_WARN, "no baseline of %s is stored "
+			"yet, so there is no speed-up; judge once with "
+			"--baseline live", out->problem.name);
+	return code;
+}
+
+enum kf_code kf_target_open(const struct kf_setup *setup, const char *path,
+			    struct kf_target *out, struct kf_err *err)
+{
+	struct kf_problem_spec spec = setup->problem_spec;
+	struct kf_problem problem = { 0 };
+	enum kf_code code;
+
+	*out = (struct kf_target) { 0 };
+	spec.path = path;
+	code = kf_problem_read(&spec, &problem, err);
+	if (code) {
+		kf_problem_release(&problem);
+		return code;
+	}
+	return kf_target_open_take_problem(setup, &problem, out, err);
+}
+
+void kf_target_release(struct kf_target *target)
+{
+	kf_baseline_free(target->baseline);
+	kf_bundle_release(&target->bundle);
+	kf_problem_release(&target->problem);
+	*target = (struct kf_target) { 0 };
+}

@@ -1,0 +1,26 @@
+/*
+ * target.h - one problem, made concrete: its bundle, and the baseline that
+ * programs are measured against.
+ */
+#ifndef KF_EXECUTOR_TARGET_H
+#define KF_EXECUTOR_TARGET_H
+
+#include "executor/setup.h"
+
+struct kf_target {
+	struct kf_problem problem;
+	struct kf_bundle bundle;
+	struct kf_baseline *baseline;	/* NULL unless live */
+	uint64_t baseline_stored_ns;	/* 0: none */
+};
+
+/* From a file. */
+KF_MUST_CHECK enum kf_code kf_target_open(const struct kf_setup *setup,
+		const char *path, struct kf_target *out, struct kf_err *err);
+/* From a problem that is already read; takes it over, also on failure. */
+KF_MUST_CHECK enum kf_code kf_target_open_take_problem(
+		const struct kf_setup *setup, struct kf_problem *problem,
+		struct kf_target *out, struct kf_err *err);
+void kf_target_release(struct kf_target *target);
+
+#endif
