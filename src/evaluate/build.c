@@ -324,6 +324,7 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 		.output_max = OUTPUT_MAX,
 		.cancel = job->cancel,
 	};
+	struct kf_sandbox *box = NULL;
 	enum kf_code code;
 	bool told = false;
 
@@ -336,7 +337,11 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 		code = kf_fail_errno(err, "cannot make shared memory");
 		goto out;
 	}
-	code = kf_sandbox_run(&spec, &outcome, err);
+	code = kf_sandbox_start(&spec, &box, err);
+	if (!code && job->meanwhile)
+		job->meanwhile(job->meanwhile_arg);
+	if (!code)
+		code = kf_sandbox_wait(box, &outcome, err);
 	if (code)
 		goto out;
 	*tier = outcome.tier;
@@ -344,6 +349,7 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	if (!code && !told)
 		code = read_outcome(&outcome, build, err);
 out:
+	kf_sandbox_free(box);
 	if (pass.source >= 0)
 		close(pass.source);
 	kf_outcome_release(&outcome);

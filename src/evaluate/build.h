@@ -16,6 +16,10 @@ struct kf_build_job {
 	const char *work_dir;		/* ours; the artefact appears in it */
 	enum kf_sandbox_tier tier_min;
 	const volatile int *cancel;
+	/* NULL, or called once while the compiler works, for what need not wait
+	 * for it; not called if the compiler could not be started. */
+	void (*meanwhile)(void *arg);
+	void *meanwhile_arg;
 };
 
 struct kf_artefact {

@@ -100,6 +100,14 @@ static void end(struct kf_judgement *j)
 	kf_buf_release(&j->notes);
 }
 
+/* The processes that will run the program are made while it is compiled. */
+static void make_processes(void *arg)
+{
+	struct kf_judgement *j = arg;
+
+	kf_session_shared_ahead(&j->shared, KF_SESSIONS_AHEAD);
+}
+
 static enum kf_code compile(struct kf_judgement *j,
 			    struct kf_artefact *artefact, struct kf_err *err)
 {
@@ -110,6 +118,8 @@ static enum kf_code compile(struct kf_judgement *j,
 		.work_dir = req->work_dir,
 		.tier_min = req->tier_min,
 		.cancel = req->cancel,
+		.meanwhile = make_processes,
+		.meanwhile_arg = j,
 	};
 	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
 	uint64_t start_ns = kf_now_ns();
@@ -231,12 +241,15 @@ enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 	code = check_request(req, err);
 	if (code)
 		goto out;
-	code = compile(&j, &artefact, err);
+	code = kf_session_shared_init(&j.shared, req, err);
+	j.shared.timeout_ns = call_timeout(req);
+	if (!code)
+		code = compile(&j, &artefact, err);
 	if (code || out->state)
 		goto out;
-	kf_session_shared_init(&j.shared, req, artefact.path);
-	j.shared.timeout_ns = call_timeout(req);
-	code = run(&j, err);
+	code = kf_session_shared_fill(&j.shared, artefact.path, err);
+	if (!code)
+		code = run(&j, err);
 out:
 	if (code) {		/* trouble of ours: no verdict */
 		out->state = KF_STATE_NONE;

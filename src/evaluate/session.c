@@ -23,15 +23,16 @@ const char *kf_fault_reason(enum kf_fault fault)
 	return reason[fault];
 }
 
-void kf_session_shared_init(struct kf_session_shared *shared,
-			    const struct kf_evaluate_request *req,
-			    const char *artefact_path)
+enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
+				    const struct kf_evaluate_request *req,
+				    struct kf_err *err)
 {
 	const struct kf_bundle *b = req->bundle;
 	const struct kf_case *declared = b->set_count ? &b->set[0] : NULL;
 
 	*shared = (struct kf_session_shared) {
-		.req = req, .artefact_path = artefact_path,
+		.req = req,
+		.artefact_path = kf_path_join(req->work_dir, "program.so"),
 	};
 	shared->typical = kf_alloc((b->out_count + 1) *
 				   sizeof(shared->typical[0]));
@@ -40,21 +41,51 @@ void kf_session_shared_init(struct kf_session_shared *shared,
 			declared->react ? declared->react[i] : NULL,
 			declared->noise ? declared->noise[i] : NULL,
 			&shared->typical[i]);
+	/* Sandboxes show the file itself, so it must be there before them. */
+	return kf_file_write(shared->artefact_path, "", 0, err);
 }
 
 void kf_session_shared_release(struct kf_session_shared *shared)
 {
 	size_t count = shared->req ? shared->req->bundle->out_count : 0;
 
+	for (size_t i = 0; i < shared->ahead_count; i++)
+		kf_worker_free(shared->ahead[i]);
+	shared->ahead_count = 0;
 	for (size_t i = 0; i < count; i++)
 		kf_compare_typical_release(&shared->typical[i]);
 	free(shared->typical);
 	shared->typical = NULL;
+	free(shared->artefact_path);
+	shared->artefact_path = NULL;
 }
 
-enum kf_code kf_session_start(struct kf_session_shared *shared,
-			      struct kf_session *out, struct kf_check *check,
-			      struct kf_err *err)
+/* Written in place: a process made ahead has this very file before it. */
+enum kf_code kf_session_shared_fill(struct kf_session_shared *shared,
+				    const char *artefact_path,
+				    struct kf_err *err)
+{
+	struct kf_buf bytes = { .max = SIZE_MAX };
+	enum kf_code code = kf_file_read(artefact_path, &bytes, err);
+	FILE *file = NULL;
+
+	if (code)
+		goto out;
+	file = fopen(shared->artefact_path, "r+e");
+	if (!file || fwrite(bytes.data, 1, bytes.len, file) != bytes.len ||
+	    fflush(file))
+		code = kf_fail_errno(err, "cannot write %s",
+				     shared->artefact_path);
+out:
+	if (file && fclose(file) && !code)
+		code = kf_fail_errno(err, "cannot write %s",
+				     shared->artefact_path);
+	kf_buf_release(&bytes);
+	return code;
+}
+
+static enum kf_code begin_worker(const struct kf_session_shared *shared,
+				 struct kf_worker **out, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = shared->req;
 	struct kf_worker_spec spec = {
@@ -68,16 +99,39 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;
-	uint64_t start_ns = kf_now_ns();
-	enum kf_code code;
 
-	*out = (struct kf_session) { .shared = shared };
-	*check = (struct kf_check) { .fault = KF_FAULT_NONE };
 	if (spec.limits.wall_ns < PROCESS_NS)
 		spec.limits.wall_ns = PROCESS_NS;
 	if (spec.limits.cpu_ns < PROCESS_NS * threads)
 		spec.limits.cpu_ns = PROCESS_NS * threads;
-	code = kf_worker_start(&spec, &out->worker, &check->call, err);
+	return kf_worker_begin(&spec, out, err);
+}
+
+void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
+{
+	struct kf_worker **next = shared->ahead;
+
+	while (shared->ahead_count < count && count <= KF_SESSIONS_AHEAD &&
+	       begin_worker(shared, &next[shared->ahead_count], NULL) == KF_OK)
+		shared->ahead_count++;
+}
+
+enum kf_code kf_session_start(struct kf_session_shared *shared,
+			      struct kf_session *out, struct kf_check *check,
+			      struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = shared->req;
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code = KF_OK;
+
+	*out = (struct kf_session) { .shared = shared };
+	*check = (struct kf_check) { .fault = KF_FAULT_NONE };
+	if (shared->ahead_count)
+		out->worker = shared->ahead[--shared->ahead_count];
+	else
+		code = begin_worker(shared, &out->worker, err);
+	if (!code)
+		code = kf_worker_load(out->worker, &check->call, err);
 	if (code)
 		return code;
 	shared->process_count++;

@@ -43,10 +43,15 @@ struct kf_check {
 	uint64_t fingerprint;	/* of all outputs' bytes */
 };
 
+#define KF_SESSIONS_AHEAD 2
+
 /* What all processes of one evaluation have in common. */
 struct kf_session_shared {
 	const struct kf_evaluate_request *req;
-	const char *artefact_path;
+	char *artefact_path;		/* owned; what processes load: empty until
+					   kf_session_shared_fill */
+	struct kf_worker *ahead[KF_SESSIONS_AHEAD]; /* owned; made, not begun */
+	size_t ahead_count;
 	uint64_t timeout_ns;		/* of one call */
 	struct kf_compare_typical *typical;	/* owned; [out_count] */
 	uint64_t candidate_ns;		/* spent in the candidate's code */
@@ -55,9 +60,16 @@ struct kf_session_shared {
 	unsigned call_count, process_count;
 	enum kf_sandbox_tier tier;	/* the weakest of all processes */
 };
-void kf_session_shared_init(struct kf_session_shared *shared,
-			    const struct kf_evaluate_request *req,
-			    const char *artefact_path);
+KF_MUST_CHECK enum kf_code kf_session_shared_init(
+		struct kf_session_shared *shared,
+		const struct kf_evaluate_request *req, struct kf_err *err);
+/* Makes processes that the next sessions will use, up to count in all, while
+ * there is nothing to run yet. What fails is left to kf_session_start. */
+void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count);
+/* The program that all sessions load. */
+KF_MUST_CHECK enum kf_code kf_session_shared_fill(
+		struct kf_session_shared *shared, const char *artefact_path,
+		struct kf_err *err);
 void kf_session_shared_release(struct kf_session_shared *shared);
 
 struct kf_session {

@@ -324,20 +324,29 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* A command that only the runner's own code answers. */
+static enum kf_code own_command(struct kf_worker *w,
+				enum kf_host_command command,
+				uint64_t *took_ns, struct kf_err *err)
+{
+	enum kf_wait why = transact(w, command, BETWEEN_NS, took_ns);
+
+	if (why == KF_WAIT_CANCELED)
+		return kf_fail(err, KF_E_CANCELED, "stopped");
+	return why == KF_WAIT_ANSWERED ? KF_OK :
+	       early_end(w, why == KF_WAIT_ENDED, err);
+}
+
 /* Empty calls, made exactly as a timed call is. */
 static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
 {
 	uint64_t took_ns[PINGS];
+	enum kf_code code = KF_OK;
 
-	for (size_t i = 0; i < PINGS; i++) {
-		enum kf_wait why = transact(w, KF_HOST_PING, BETWEEN_NS,
-					    &took_ns[i]);
-
-		if (why == KF_WAIT_CANCELED)
-			return kf_fail(err, KF_E_CANCELED, "stopped");
-		if (why != KF_WAIT_ANSWERED)
-			return early_end(w, why == KF_WAIT_ENDED, err);
-	}
+	for (size_t i = 0; !code && i < PINGS; i++)
+		code = own_command(w, KF_HOST_PING, &took_ns[i], err);
+	if (code)
+		return code;
 	qsort(took_ns, PINGS, sizeof(took_ns[0]), by_value);
 	w->ping_ns_min = took_ns[0];
 	w->ping_ns_median = took_ns[PINGS / 2];
@@ -385,16 +394,14 @@ static enum kf_code make_shm(struct kf_worker *w, const char *artefact_path,
 	return KF_OK;
 }
 
-enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
-			     struct kf_worker **out, struct kf_call_end *end,
-			     struct kf_err *err)
+enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_err *err)
 {
 	struct kf_worker *w = kf_alloc(sizeof(*w));
 	int pair[2] = { -1, -1 }, on = 1;
 	enum kf_code code;
 
 	*out = NULL;
-	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
 	w->driver = spec->platform->driver;
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
@@ -417,10 +424,6 @@ enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 	code = start_box(w, spec, pair[1], err);
 	if (!code)
 		code = wait_for_hello(w, err);
-	if (!code)
-		code = calibrate(w, err);
-	if (!code)
-		code = load(w, end, err);
 out:
 	if (pair[1] >= 0)
 		close(pair[1]);
@@ -428,6 +431,36 @@ out:
 		kf_worker_free(w);
 	else
 		*out = w;
+	return code;
+}
+
+enum kf_code kf_worker_load(struct kf_worker *w, struct kf_call_end *end,
+			    struct kf_err *err)
+{
+	enum kf_code code;
+	uint64_t took_ns;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	code = own_command(w, KF_HOST_READY, &took_ns, err);
+	if (!code)
+		code = calibrate(w, err);
+	return code ? code : load(w, end, err);
+}
+
+enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	enum kf_code code = kf_worker_begin(spec, out, err);
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (code)
+		return code;
+	code = kf_worker_load(*out, end, err);
+	if (code) {
+		kf_worker_free(*out);
+		*out = NULL;
+	}
 	return code;
 }
 

@@ -215,10 +215,15 @@ static unsigned wait_for_go(struct host *h, unsigned last)
 	return now;
 }
 
-static enum kf_code serve(struct host *h, struct kf_err *err)
+static void answer(struct host *h, unsigned now)
 {
-	unsigned last = 0;
+	atomic_store(&h->reply->done, now);
+	syscall(SYS_futex, &h->reply->done, FUTEX_WAKE, INT_MAX, NULL, NULL,
+		0);
+}
 
+static enum kf_code serve(struct host *h, unsigned last, struct kf_err *err)
+{
 	for (;;) {
 		unsigned now = wait_for_go(h, last);
 		uint32_t command = h->request->command;
@@ -235,9 +240,7 @@ static enum kf_code serve(struct host *h, struct kf_err *err)
 		if (code)
 			snprintf(h->reply->text, sizeof(h->reply->text),
 				 "%.511s", trouble.text);
-		atomic_store(&h->reply->done, now);
-		syscall(SYS_futex, &h->reply->done, FUTEX_WAKE, INT_MAX, NULL,
-			NULL, 0);
+		answer(h, now);
 		last = now;
 	}
 }
@@ -293,11 +296,29 @@ static enum kf_code say_hello(struct kf_err *err)
 	return KF_OK;
 }
 
+/* Until now nothing here depended on the artefact. */
+static enum kf_code get_ready(struct host *h, unsigned *now,
+			      struct kf_err *err)
+{
+	enum kf_code code;
+
+	*now = wait_for_go(h, 0);
+	if (*now != 1 || h->request->command != KF_HOST_READY)
+		return kf_fail(err, KF_E_INPUT, "malformed command");
+	code = kf_runner_start_runtimes(h->driver, h->artefact, err);
+	if (!code)
+		code = lock_door(err);
+	if (!code)
+		answer(h, *now);
+	return code;
+}
+
 enum kf_code kf_runner_host(int argc, const char *const *argv,
 			    struct kf_err *err)
 {
 	struct host *h = kf_alloc(sizeof(*h));
 	enum kf_code code = map_all(h, err);
+	unsigned now = 0;
 
 	if (!code)
 		code = make_tensors(h, err);
@@ -321,10 +342,8 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 	h->reply->magic = KF_HOST_MAGIC;
 	code = kf_runner_catch_faults(&h->fault, err);
 	if (!code)
-		code = kf_runner_start_runtimes(h->driver, h->artefact, err);
-	if (!code)
 		code = say_hello(err);
 	if (!code)
-		code = lock_door(err);
-	return code ? code : serve(h, err);
+		code = get_ready(h, &now, err);
+	return code ? code : serve(h, now, err);
 }

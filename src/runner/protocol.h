@@ -68,8 +68,10 @@ struct kf_build_answer {
  *
  *	kforge-runner host ARTEFACT
  *
- * Until it installs the filter the runner may write to /dev/shm, a folder of
- * its own, if the driver has runtimes to set up.
+ * It greets and waits. At READY it looks into the artefact, which may have been
+ * empty until then, for runtimes to set up, and installs the filter. Until it
+ * does the runner may write to /dev/shm, a folder of its own, if the driver has
+ * runtimes to set up.
  */
 
 #define KF_HOST_MAGIC	UINT32_C(0x6b66686f)
@@ -81,6 +83,7 @@ enum kf_host_command {
 	KF_HOST_PREPARE,
 	KF_HOST_FORWARD,
 	KF_HOST_TIDY,		/* between calls: the driver's tidy */
+	KF_HOST_READY,		/* the first, once: the artefact is there */
 	KF_HOST_COMMANDS
 };
 

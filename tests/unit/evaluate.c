@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "evaluate/evaluate.h"
 
@@ -49,7 +50,8 @@ static struct script {
 	struct kf_rng rng;
 
 	/* what was seen */
-	unsigned processes, prepares, stopped, freed, baseline_calls;
+	const char *artefact_path;
+	unsigned begun, processes, prepares, stopped, freed, baseline_calls;
 	unsigned calls, calls_repeated;
 	float seen[512];		/* first input of each call of a process */
 	unsigned seen_count;
@@ -70,28 +72,43 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 			  struct kf_build *build, struct kf_artefact *artefact,
 			  struct kf_err *err)
 {
-	(void)job;
 	*artefact = (struct kf_artefact) { .tier = KF_TIER_STRONG };
 	if (script.build_code)
 		return kf_fail(err, script.build_code, "no builder");
+	job->meanwhile(job->meanwhile_arg);
 	*build = (struct kf_build) { .end = script.build, .took_ns = 1000,
 				     .log.max = KF_BUILD_LOG_BYTES };
 	kf_buf_puts(&build->log, "/source/program.c:3:1: error: bad\n");
-	if (script.build == KF_BUILD_DONE)
-		artefact->path = kf_strdup("artefact");
-	return KF_OK;
+	if (script.build != KF_BUILD_DONE)
+		return KF_OK;
+	artefact->path = kf_path_join(job->work_dir, "artefact");
+	return kf_file_write(artefact->path, "built", 5, err);
 }
 
-enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
-			     struct kf_worker **out, struct kf_call_end *end,
-			     struct kf_err *err)
+/* The file is there and empty while the compiler works. */
+enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_err *err)
 {
-	(void)spec;
 	*out = NULL;
-	*end = (struct kf_call_end) { .state = script.start };
+	assert_int_equal(access(spec->artefact_path, R_OK), 0);
+	script.artefact_path = spec->artefact_path;
 	if (script.start_code)
 		return kf_fail(err, script.start_code, "no sandbox");
 	*out = &the_worker;
+	script.begun++;
+	return KF_OK;
+}
+
+enum kf_code kf_worker_load(struct kf_worker *worker, struct kf_call_end *end,
+			    struct kf_err *err)
+{
+	struct kf_buf bytes = { .max = 16 };
+
+	(void)worker;
+	assert_int_equal(kf_file_read(script.artefact_path, &bytes, err), 0);
+	assert_string_equal(kf_buf_str(&bytes), "built");
+	kf_buf_release(&bytes);
+	*end = (struct kf_call_end) { .state = script.start };
 	script.processes++;
 	script.call = 0;
 	script.seen_count = 0;
@@ -365,7 +382,7 @@ struct world {
 	struct kf_case set[SETS], stock[STOCK];
 	struct data *data;
 	struct kf_evaluate_request req;
-	char name[8];
+	char name[8], work_dir[32];
 };
 
 static void make_case(struct world *w, struct kf_case *kase, struct data *d,
@@ -419,6 +436,8 @@ static struct world *world_new(void)
 	for (size_t i = 0; i < STOCK; i++)
 		make_case(w, &w->stock[i], &w->data[SETS + i], "stock", &rng);
 	snprintf(w->name, sizeof(w->name), "x");
+	snprintf(w->work_dir, sizeof(w->work_dir), "/tmp/kf-unit.XXXXXX");
+	assert_non_null(mkdtemp(w->work_dir));
 	w->in = matrix(w->name);
 	w->weight = matrix(w->name);
 	w->out = matrix(w->name);
@@ -436,7 +455,7 @@ static struct world *world_new(void)
 	w->req = (struct kf_evaluate_request) {
 		.platform = &w->platform, .device_id = "cpu:0",
 		.problem = &w->problem, .bundle = &w->bundle,
-		.source_dir = "s", .work_dir = "w", .seed = 7, .threads = 2,
+		.source_dir = "s", .work_dir = w->work_dir, .seed = 7, .threads = 2,
 	};
 	script = (struct script) {
 		.build = KF_BUILD_DONE, .candidate = right, .clock = steady,
@@ -448,6 +467,7 @@ static struct world *world_new(void)
 
 static void world_free(struct world *w)
 {
+	assert_int_equal(kf_remove_tree(w->work_dir, NULL), KF_OK);
 	free(w->data);
 	free(w);
 }
@@ -463,7 +483,7 @@ static void judge(struct world *w, struct kf_verdict *v)
 	struct kf_err err = { 0 };
 
 	assert_int_equal(kf_evaluate(&w->req, v, &err), KF_OK);
-	assert_int_equal(script.freed, script.processes);
+	assert_int_equal(script.freed, script.begun);
 	assert_true(v->text.len <= 4096);
 }
 
@@ -566,7 +586,7 @@ static void test_our_trouble_is_not_the_candidates(void **state)
 		assert_int_equal(kf_evaluate(&w->req, &v, &err), rows[i].code);
 		assert_int_equal(v.state, KF_STATE_NONE);
 		assert_int_equal(err.code, rows[i].code);
-		assert_int_equal(script.freed, script.processes);
+		assert_int_equal(script.freed, script.begun);
 		assert_true(isnan(v.time_ns));
 		kf_verdict_release(&v);
 		world_free(w);
