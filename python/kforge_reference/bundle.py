@@ -8,11 +8,11 @@ import time
 
 import torch
 
-from . import count, oracle, safetensors, sets, tensors
+from . import count, matters, oracle, safetensors, sets, tensors
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
-FORMAT = 3
+FORMAT = 4
 STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
@@ -52,6 +52,7 @@ class Maker:
         self.seeds = {"sets": [], "stock": []}
         self.dropped = []
         self.notes = []
+        self.matters = None     # (of inputs, of weights), after the first set
 
     def seed(self):
         return self.random.getrandbits(62)
@@ -196,6 +197,8 @@ class Maker:
                 out.double() if out.is_floating_point() else None
                 for out in expect]
             react, noise = self.oracle.spread(leaves, weights, middle, seed)
+            if self.matters is None:
+                self.find_matters(leaves, expect, exact, react, noise)
         except Refused as refused:
             if kind == "declared" or refused.kind in ("memory", "exit"):
                 raise
@@ -210,6 +213,19 @@ class Maker:
                    _named("expect", expect) + _named("exact", exact or []) +
                    _named("react", react) + _named("noise", noise))
         return None
+
+    def find_matters(self, leaves, expect, exact, react, noise):
+        """The first set, which is a declared one, is where this is tried."""
+        center = matters.Center(self.oracle, leaves, expect, exact, react,
+                                noise)
+        places = self.oracle.inputs.tensor_indices()
+        inputs, weights, tried = matters.find(
+            center, places, self.inputs(self.seed()).leaves, self.seed())
+        self.matters = inputs, weights
+        if tried < len(inputs) + len(weights):
+            self.notes.append("whether they matter was tried for %d of %d "
+                              "inputs and weights" % (
+                                  tried, len(inputs) + len(weights)))
 
     def make_stock(self, first):
         """Fresh inputs for timed calls. Their float64 values are not kept: the
@@ -260,13 +276,16 @@ class Maker:
             "format": FORMAT,
             "torch": str(torch.__version__),
             "python": platform.python_version(),
-            "inputs": [_describe(first.names[i], first.leaves[i], True)
-                       for i in places],
+            "inputs": [dict(_describe(first.names[i], first.leaves[i], True),
+                            matters=matter)
+                       for i, matter in zip(places, self.matters[0])],
             "scalars": [_describe_scalar(name, value)
                         for name, value in first.scalars()],
             "weights": [dict(_describe(slot.name, value, False),
-                             kind=slot.kind, structural=slot.structural)
-                        for slot, value in zip(run.slots, run.declared)],
+                             kind=slot.kind, structural=slot.structural,
+                             matters=matter)
+                        for slot, value, matter in zip(
+                            run.slots, run.declared, self.matters[1])],
             "outputs": [_describe("out%d" % i, out, False)
                         for i, out in enumerate(self.outputs)],
             "operations": count.count(

@@ -35,7 +35,7 @@ CHANGE = {"zero_mean": _zero_mean, "wide": _wide, "tail": _tail,
           "small": _small}
 
 
-def _floating(leaf):
+def is_floating(leaf):
     return isinstance(leaf, torch.Tensor) and leaf.is_floating_point() \
         and leaf.numel() > 0
 
@@ -48,13 +48,13 @@ def apply(kind, leaves, seed):
         return leaves
     gen = generator(seed)
     return [change(leaf.double(), gen).to(leaf.dtype)
-            if _floating(leaf) else leaf for leaf in leaves]
+            if is_floating(leaf) else leaf for leaf in leaves]
 
 
 def constant_places(leaves, others):
     """Where get_inputs() gives the same numbers for two seeds."""
     return [i for i, (a, b) in enumerate(zip(leaves, others))
-            if _floating(a) and torch.equal(a, b)]
+            if is_floating(a) and torch.equal(a, b)]
 
 
 def vary(leaves, places, seed):
@@ -72,7 +72,7 @@ def vary(leaves, places, seed):
 
 def why_not(kind, leaves, slots):
     """Why a kind of set does not apply to a problem, or None."""
-    if kind in CHANGE and not any(_floating(leaf) for leaf in leaves):
+    if kind in CHANGE and not any(is_floating(leaf) for leaf in leaves):
         return "there is no floating-point input"
     if kind == "weights" and all(slot.structural for slot in slots):
         return "there is no parameter"
@@ -90,15 +90,19 @@ def random_weights(slots, weights, seed):
         if slot.structural or not value.numel():
             changed.append(value)
         else:
-            changed.append(_random_like(slot, value.double(), gen)
-                           .to(value.dtype))
+            changed.append(random_like(slot.name, value, gen))
     return changed
 
 
-def _random_like(slot, value, gen):
+def random_like(name, value, gen):
+    """Random values of the type and the manner of a weight's own."""
+    return _random_like(name, value.double(), gen).to(value.dtype)
+
+
+def _random_like(name, value, gen):
     normal = torch.randn(value.shape, generator=gen, dtype=torch.float64)
     low, high = float(value.min()), float(value.max())
-    if slot.name.rsplit(".", 1)[-1] == "running_var":
+    if name.rsplit(".", 1)[-1] == "running_var":
         return torch.rand(value.shape, generator=gen,
                           dtype=torch.float64) * 1.5 + 0.5
     if low == high:     # ones of a gamma, zeros of a bias
@@ -115,7 +119,7 @@ def _random_like(slot, value, gen):
 
 def perturb(leaf, gen, step):
     """x (1 + step xi), xi = +-1, rounded to x's own type."""
-    if not _floating(leaf):
+    if not is_floating(leaf):
         return leaf
     sign = torch.randint(0, 2, leaf.shape, generator=gen).double() * 2 - 1
     return (leaf.double() * (1 + step * sign)).to(leaf.dtype)

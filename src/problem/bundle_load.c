@@ -138,6 +138,7 @@ static enum kf_code read_tensors(const struct loader *l, const char *member,
 		info->name = kf_strdup(kf_json_str(entry, "name", ""));
 		info->dtype = kf_dtype_by_name(type);
 		info->structural = kf_json_bool(entry, "structural", false);
+		info->matters = kf_json_bool(entry, "matters", true);
 		if (!info->name[0] || (!info->dtype && !none) ||
 		    !read_shape(json_object_get(entry, "shape"), info))
 			return kf_fail(l->err, KF_E_INPUT, "bundle.json: "

@@ -58,6 +58,8 @@ struct kf_tensor_info {
 	int64_t numel;
 	size_t bytes;
 	bool structural;	/* weights: keeps its value in random-weight sets */
+	bool matters;		/* inputs, weights: changing it alone changes
+				   some output, or that was not tried */
 };
 
 struct kf_scalar_info { char kind; int64_t i; double f; };

@@ -27,7 +27,7 @@ except ImportError:
 
 from kforge_reference import bundle, count, sets, tensors  # noqa: E402
 from kforge_reference.failure import Refused  # noqa: E402
-from kforge_reference import oracle, problem, serve  # noqa: E402
+from kforge_reference import matters, oracle, problem, serve  # noqa: E402
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 DOUBLE_IT = """
@@ -193,6 +193,70 @@ class C:
     def test_a_long_message_is_cut(self):
         result, _ = self.bundle(model("raise ValueError('x' * 100000)"))
         self.assertLess(len(result["error"]["text"]), 700)
+
+
+class Matters(Case):
+    def found(self, text):
+        self.small_stock()
+        result, info = self.bundle(text)
+        self.assertEqual(result, {"made": True})
+        return {entry["name"]: entry["matters"]
+                for entry in info["inputs"] + info["weights"]}, info
+
+    def test_what_changes_nothing_is_found(self):
+        rows = (
+            (model("return x * self.w", init="self.w = nn.Parameter("
+                   "torch.ones(10))\nself.v = nn.Parameter(torch.ones(3))"),
+             {"x": True, "w": True, "v": False}),
+            (model("return F.softmax(x, -1).mean(-1)"), {"x": False}),
+            (model("return x * 0"), {"x": False}),
+            # A constant moves the mean away, to which a norm is blind.
+            (model("return F.layer_norm(x + self.b, [10])",
+                   init="self.b = nn.Parameter(torch.zeros(1))"),
+             {"x": True, "b": False}),
+            (model("return (x > 0) & (x < 1e9)"), {"x": True}),
+            (model("return x.abs() + y.abs() - y", inputs="torch.randn(9), "
+                   "torch.rand(9)").replace("self, x)", "self, x, y)"),
+             {"x": True, "y": False}),
+        )
+        for text, wanted in rows:
+            with self.subTest(text):
+                self.assertEqual(self.found(text)[0], wanted)
+
+    def test_an_input_that_is_always_the_same_is_tried_too(self):
+        two = model("return x + y", inputs="torch.randn(4), torch.zeros(4)")
+        self.assertEqual(self.found(two.replace("self, x)", "self, x, y)"))[0],
+                         {"x": True, "y": True})
+        idle = model("return x + 0 * y",
+                     inputs="torch.randn(4), torch.ones(4)")
+        self.assertEqual(
+            self.found(idle.replace("self, x)", "self, x, y)"))[0],
+            {"x": True, "y": False})
+
+    def test_what_cannot_be_tried_matters(self):
+        found, _ = self.found(HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.arange(10))
+    def forward(self, x, nothing, count):
+        return x
+def get_inputs():
+    return [torch.randn(10), None, torch.arange(3)]
+""")
+        self.assertEqual(found, {"x": True, "nothing": True, "count": True,
+                                 "table": True})
+
+    def test_the_number_of_runs_is_bounded_and_said(self):
+        before = matters.RUNS_MAX
+        self.addCleanup(setattr, matters, "RUNS_MAX", before)
+        matters.RUNS_MAX = 2
+        found, info = self.found(model("return x", init="self.w = "
+                                       "nn.ParameterList([nn.Parameter("
+                                       "torch.ones(1)) for _ in range(3)])"))
+        self.assertEqual(list(found.values()), [True, False, True, True])
+        self.assertIn("whether they matter was tried for 2 of 4 inputs and "
+                      "weights", info["notes"])
 
 
 class Inputs(Case):
@@ -607,7 +671,7 @@ def get_inputs():
     return [torch.randn(3), None, 2**40, 0.1, True]
 """)
         self.assertEqual(info["inputs"][1], {"name": "mask", "dtype": "none",
-                                             "shape": []})
+                                             "shape": [], "matters": True})
         self.assertEqual(info["scalars"], [
             {"name": "n", "kind": "i", "value": 2**40},
             {"name": "f", "kind": "f", "value": 0.1},

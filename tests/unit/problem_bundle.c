@@ -12,9 +12,10 @@
 
 #include "problem/bundle_load.h"
 
-#define INFO "{\"format\":3," \
+#define INFO "{\"format\":4," \
 	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[2]}," \
-		"{\"name\":\"m\",\"dtype\":\"none\",\"shape\":[]}]," \
+		"{\"name\":\"m\",\"dtype\":\"none\",\"shape\":[]," \
+		"\"matters\":false}]," \
 	"\"scalars\":[{\"name\":\"n\",\"kind\":\"i\",\"value\":7}," \
 		"{\"name\":\"f\",\"kind\":\"f\",\"value\":0.5}]," \
 	"\"weights\":[{\"name\":\"w\",\"dtype\":\"int64\",\"shape\":[]," \
@@ -114,6 +115,8 @@ static void test_whole_bundle_is_read(void **state)
 	assert_int_equal(b.in[0].bytes, 8);
 	assert_int_equal(b.in[1].dtype, KF_DTYPE_NONE);
 	assert_int_equal(b.in[1].bytes, 0);
+	assert_true(b.in[0].matters);
+	assert_false(b.in[1].matters);
 	assert_int_equal(b.scalar[0].i, 7);
 	assert_true(b.scalar[0].f == 7.0);
 	assert_true(b.scalar[1].f == 0.5);
@@ -140,11 +143,11 @@ static void test_one_wrong_file_spoils_it(void **state)
 		{ "public/bundle.json", "{", 0 },
 		{ "public/bundle.json", "[]", 0 },
 		{ "public/bundle.json", "{\"format\":1}", 0 },
-		{ "public/bundle.json", "{\"format\":3,\"inputs\":7}", 0 },
-		{ "public/bundle.json", "{\"format\":3,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":4,\"inputs\":7}", 0 },
+		{ "public/bundle.json", "{\"format\":4,\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"none\",\"shape\":[]}],"
 		  "\"scalars\":[{\"kind\":\"x\",\"value\":1}]}", 0 },
-		{ "public/bundle.json", "{\"format\":3,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":4,\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"float32\","
 		  "\"shape\":[4294967296,4294967296]}]}", 0 },
 		{ "oracle/seeds.json", "{}", 0 },
