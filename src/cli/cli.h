@@ -62,7 +62,8 @@ enum kf_code kf_cli_report(const char *run_dir, bool json,
 /* The commands; each is one file. */
 extern const struct kf_command kf_command_run, kf_command_resume,
 	kf_command_verify, kf_command_show, kf_command_prompt,
-	kf_command_platforms, kf_command_models, kf_command_doctor;
+	kf_command_platforms, kf_command_models, kf_command_doctor,
+	kf_command_problem, kf_command_problem_check;
 /* Every command; ends with NULL. */
 extern const struct kf_command *const kf_commands[];
 

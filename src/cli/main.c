@@ -13,8 +13,8 @@
 
 const struct kf_command *const kf_commands[] = {
 	&kf_command_run, &kf_command_verify, &kf_command_resume,
-	&kf_command_show, &kf_command_prompt, &kf_command_platforms,
-	&kf_command_models, &kf_command_doctor, NULL,
+	&kf_command_show, &kf_command_prompt, &kf_command_problem,
+	&kf_command_platforms, &kf_command_models, &kf_command_doctor, NULL,
 };
 
 static void print_overview(FILE *to)
@@ -28,35 +28,67 @@ static void print_overview(FILE *to)
 		"`kforge --version` which one this is.\n");
 }
 
-static const struct kf_command *find_command(const char *name)
+/* What is typed of a command's name: of "problem check", the last word. */
+static const char *typed_name(const struct kf_command *command)
 {
-	for (size_t i = 0; kf_commands[i]; i++)
-		if (strcmp(kf_commands[i]->name, name) == 0)
-			return kf_commands[i];
+	const char *space = strrchr(command->name, ' ');
+
+	return space ? space + 1 : command->name;
+}
+
+static const struct kf_command *find_command(
+		const struct kf_command *const *list, const char *name)
+{
+	for (size_t i = 0; list[i]; i++)
+		if (strcmp(typed_name(list[i]), name) == 0)
+			return list[i];
 	return NULL;
 }
 
-static int unknown_command(const char *typed)
+#define LIST_MAX 64
+
+/* group: NULL, or the command that the list belongs to. */
+static int unknown_command(const struct kf_command *const *list,
+			   const struct kf_command *group, const char *typed)
 {
-	const char *name[KF_COUNT(kf_commands)];
+	const char *before = group ? group->name : "";
+	const char *space = group ? " " : "";
+	const char *name[LIST_MAX];
 	const char *closest;
 	size_t count;
 
-	for (count = 0; kf_commands[count]; count++)
-		name[count] = kf_commands[count]->name;
+	for (count = 0; list[count] && count < LIST_MAX; count++)
+		name[count] = typed_name(list[count]);
 	closest = kf_closest(typed, name, count);
 	if (closest)
-		fprintf(stderr, "kforge: there is no command '%s'; did you "
-			"mean %s?\n", typed, closest);
+		fprintf(stderr, "kforge: there is no command '%s%s%s'; did "
+			"you mean %s%s%s?\n", before, space, typed, before,
+			space, closest);
 	else
-		fprintf(stderr, "kforge: there is no command '%s'; see "
-			"`kforge help`\n", typed);
+		fprintf(stderr, "kforge: there is no command '%s%s%s'; see "
+			"`kforge help%s%s`\n", before, space, typed, space,
+			before);
 	return KF_EXIT_INPUT;
+}
+
+static void print_group(const struct kf_command *group, FILE *to)
+{
+	fprintf(to, "kforge %s - %s\n\n", group->name, group->summary);
+	for (size_t i = 0; group->sub[i]; i++)
+		fprintf(to, "  %s %-8s %s\n", group->name,
+			typed_name(group->sub[i]), group->sub[i]->summary);
+	fprintf(to, "\n`kforge %s COMMAND --help` tells more.\n",
+		group->name);
 }
 
 static int print_help(const struct kf_command *command)
 {
 	struct kf_buf text = { .max = 1u << 16 };
+
+	if (command->sub) {
+		print_group(command, stdout);
+		return KF_EXIT_GOOD;
+	}
 
 	kf_options_help(command, &text);
 	fputs(kf_buf_str(&text), stdout);
@@ -83,6 +115,46 @@ static int run_command(const struct kf_command *command, int argc,
 	free(argument.text);
 	kf_options_release(&options);
 	return status;
+}
+
+static bool asks_for_help(const char *word)
+{
+	return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
+	       strcmp(word, "-h") == 0;
+}
+
+/* The words after a group's name. */
+static int run_group(const struct kf_command *group, int argc, char **argv)
+{
+	const struct kf_command *command;
+
+	if (argc < 1) {
+		print_group(group, stderr);
+		return KF_EXIT_INPUT;
+	}
+	if (asks_for_help(argv[0]))
+		return print_help(group);
+	command = find_command(group->sub, argv[0]);
+	if (!command)
+		return unknown_command(group->sub, group, argv[0]);
+	return run_command(command, argc - 1, argv + 1);
+}
+
+/* `kforge help problem check` */
+static int help_for(int argc, char **argv)
+{
+	const struct kf_command *command = find_command(kf_commands, argv[0]);
+
+	if (!command)
+		return unknown_command(kf_commands, NULL, argv[0]);
+	if (command->sub && argc > 1) {
+		const struct kf_command *group = command;
+
+		command = find_command(group->sub, argv[1]);
+		if (!command)
+			return unknown_command(group->sub, group, argv[1]);
+	}
+	return print_help(command);
 }
 
 /* A standard descriptor that came closed is taken by a file that cannot be
@@ -126,19 +198,17 @@ static int run_words(int argc, char **argv)
 		printf("kforge %s\n", KF_VERSION);
 		return KF_EXIT_GOOD;
 	}
-	if (strcmp(word, "help") == 0 && argc > 2) {
-		command = find_command(argv[2]);
-		return command ? print_help(command) :
-			unknown_command(argv[2]);
-	}
-	if (argc < 2 || strcmp(word, "help") == 0 ||
-	    strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+	if (strcmp(word, "help") == 0 && argc > 2)
+		return help_for(argc - 2, argv + 2);
+	if (argc < 2 || asks_for_help(word)) {
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? KF_EXIT_INPUT : KF_EXIT_GOOD;
 	}
-	command = find_command(word);
+	command = find_command(kf_commands, word);
 	if (!command)
-		return unknown_command(word);
+		return unknown_command(kf_commands, NULL, word);
+	if (command->sub)
+		return run_group(command, argc - 2, argv + 2);
 	return run_command(command, argc - 2, argv + 2);
 }
 
