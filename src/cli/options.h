@@ -32,8 +32,8 @@ struct kf_command {
 	const char *summary;		/* one line */
 	const char *options;		/* names that it takes, space-separated */
 	size_t argument_min, argument_max;
-	/* Ends with NULL; their names are two words, "problem check". NULL: this
-	 * is no group, and run is there. */
+	/* Ends with NULL; their names are two words, "problem check". NULL:
+	 * this is no group, and run is there. */
 	const struct kf_command *const *sub;
 	/* Returns the exit status. NULL in a group. */
 	int (*run)(const struct kf_options *options, const char **argument,

@@ -58,11 +58,12 @@ static void fill_problem(struct fixture *f)
 	f->problem.source = (char *)"class Model:  # the problem\n    pass\n";
 	f->tensor[0] = (struct kf_tensor_info) { (char *)"x", KF_F32, 2,
 						 { 768, 1000 }, 768000,
-						 3072000, false };
+						 3072000, false, true };
 	f->tensor[1] = (struct kf_tensor_info) { (char *)"fc.bias", KF_F32, 1,
-						 { 1000 }, 1000, 4000, false };
+						 { 1000 }, 1000, 4000, false,
+						 true };
 	f->tensor[2] = (struct kf_tensor_info) { (char *)"out0", KF_I64, 0,
-						 { 0 }, 1, 8, false };
+						 { 0 }, 1, 8, false, true };
 	f->scalar = (struct kf_scalar_info) { 'f', 0, 0.125 };
 	f->bundle = (struct kf_bundle) {
 		.in = &f->tensor[0], .in_count = 1,
