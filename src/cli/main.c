@@ -1,5 +1,6 @@
 /* kforge: the command line. */
 #include "cli/cli.h"
+#include "cli/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,10 +103,14 @@ static int run_command(const struct kf_command *command, int argc,
 	struct kf_options options;
 	struct kf_list argument = { 0 };
 	struct kf_err err = { 0 };
+	enum kf_code code;
 	int status;
 
 	kf_options_init(&options);
-	if (kf_options_parse(command, argc, argv, &options, &argument, &err))
+	code = kf_options_parse(command, argc, argv, &options, &argument, &err);
+	if (!code && !options.help && !options.no_config)
+		code = kf_config_apply(command, kf_commands, &options, &err);
+	if (code)
 		status = kf_cli_fail(&err);
 	else if (options.help)
 		status = print_help(command);

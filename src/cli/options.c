@@ -66,8 +66,16 @@ static const struct option option_table[] = {
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
 	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },
+	{ 0, "no-config", NULL, "leave kforge.json alone", FLAG, AT(no_config), NULL, 0 },
 	{ 'h', "help", NULL, "this help", FLAG, AT(help), NULL, 0 },
 };
+
+_Static_assert(KF_COUNT(option_table) <=
+	       64 * KF_COUNT(((struct kf_options *)0)->given),
+	       "one bit of given for each option");
+
+/* Every command takes it without naming it. */
+#define EVERYWHERE "no-config"
 
 void kf_options_init(struct kf_options *options)
 {
@@ -86,6 +94,8 @@ void kf_options_release(struct kf_options *options)
 	free(options->set.text);
 	free(options->start.text);
 	options->set = options->start = (struct kf_list) { 0 };
+	json_decref(options->config);
+	options->config = NULL;
 }
 
 static void append(struct kf_list *list, const char *text)
@@ -145,6 +155,8 @@ static bool takes(const struct kf_command *command, const char *name)
 {
 	size_t len = strlen(name);
 
+	if (!command || strcmp(name, EVERYWHERE) == 0)
+		return true;
 	for (const char *at = command->options; *at;) {
 		size_t word = strcspn(at, " ");
 
@@ -293,6 +305,20 @@ static enum kf_code set_value(const struct option *o, const char *value,
 
 struct parse { int argc; char **argv; int at; };
 
+static void note_given(struct kf_options *options, const struct option *o)
+{
+	size_t row = (size_t)(o - option_table);
+
+	options->given[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+static bool was_given(const struct kf_options *options, const struct option *o)
+{
+	size_t row = (size_t)(o - option_table);
+
+	return options->given[row / 64] >> row % 64 & 1;
+}
+
 static enum kf_code take_option(const struct kf_command *command,
 				struct parse *p, const struct option *o,
 				const char *attached,
@@ -301,6 +327,7 @@ static enum kf_code take_option(const struct kf_command *command,
 {
 	const char *value = attached;
 
+	note_given(options, o);
 	if (!o->value) {
 		if (attached)
 			return kf_fail(err, KF_E_INPUT,
@@ -316,6 +343,25 @@ static enum kf_code take_option(const struct kf_command *command,
 	return set_value(o, value, options, err);
 }
 
+/* "--no-json" takes back what kforge.json says. */
+static bool take_no(const struct kf_command *command, const char *word,
+		    struct kf_options *options)
+{
+	const struct option *o;
+
+	if (strncmp(word, "--no-", 5) != 0)
+		return false;
+	o = by_name(command, word + 5, strlen(word + 5));
+	if (!o || (o->kind != FLAG && o->kind != COUNTER))
+		return false;
+	note_given(options, o);
+	if (o->kind == FLAG)
+		*(bool *)((char *)options + o->offset) = false;
+	else
+		*(uint64_t *)((char *)options + o->offset) = 0;
+	return true;
+}
+
 static enum kf_code take_long(const struct kf_command *command,
 			      struct parse *p, const char *word,
 			      struct kf_options *options, struct kf_err *err)
@@ -324,6 +370,8 @@ static enum kf_code take_long(const struct kf_command *command,
 	const struct option *o = by_name(command, word + 2, len);
 	const char *attached = word[2 + len] ? word + 3 + len : NULL;
 
+	if (!o && take_no(command, word, options))
+		return KF_OK;
 	if (!o)
 		return unknown_option(command, word, err);
 	return take_option(command, p, o, attached, options, err);
@@ -384,6 +432,138 @@ enum kf_code kf_options_parse(const struct kf_command *command, int argc,
 			       command->arguments[0] ? " " : "",
 			       command->arguments);
 	return KF_OK;
+}
+
+/* --- defaults from a file ------------------------------------------------- */
+
+static const struct option *any_by_name(const char *name)
+{
+	for (size_t i = 0; i < KF_COUNT(option_table); i++)
+		if (strcmp(option_table[i].name, name) == 0)
+			return &option_table[i];
+	return NULL;
+}
+
+static enum kf_code unknown_default(const char *typed, struct kf_err *err)
+{
+	const char *name[KF_COUNT(option_table)];
+	const char *closest;
+
+	for (size_t i = 0; i < KF_COUNT(option_table); i++)
+		name[i] = option_table[i].name;
+	closest = kf_closest(typed, name, KF_COUNT(option_table));
+	return kf_fail(err, KF_E_INPUT, "there is no option of this name%s%s%s",
+		       closest ? "; did you mean \"" : "",
+		       closest ? closest : "; see `kforge run --help`",
+		       closest ? "\"?" : "");
+}
+
+static enum kf_code set_default_list(const struct option *o,
+				     const json_t *value, void *at,
+				     struct kf_err *err)
+{
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach(value, i, text) {
+		if (!json_is_string(text) || !json_string_length(text))
+			return kf_fail(err, KF_E_INPUT, "--%s wants strings "
+				       "in its list: %s", o->name, o->value);
+		append(at, json_string_value(text));
+	}
+	return KF_OK;
+}
+
+/* A value of the kind as a command line would spell it; NULL if it is of
+ * another type. Strings are borrowed, numbers are written to text. */
+static const char *spell(const struct option *o, const json_t *value,
+			 char text[32])
+{
+	bool number = o->kind == COUNT || o->kind == REAL ||
+		      o->kind == POSITIVE;
+
+	if (json_is_string(value) && json_string_length(value) && o->value)
+		return json_string_value(value);
+	if (number && json_is_integer(value))
+		snprintf(text, 32, "%lld",
+			 (long long)json_integer_value(value));
+	else if (number && json_is_real(value))
+		snprintf(text, 32, "%.17g", json_real_value(value));
+	else
+		return NULL;
+	return text;
+}
+
+enum kf_code kf_options_set_default(const struct kf_command *command,
+				    const char *name, const json_t *value,
+				    struct kf_options *options,
+				    struct kf_err *err)
+{
+	const struct option *o = any_by_name(name);
+	const char *spelled;
+	char text[32];
+	void *at;
+
+	if (!o)
+		return unknown_default(name, err);
+	if (o->offset == AT(help) || o->offset == AT(no_config))
+		return kf_fail(err, KF_E_INPUT, "--%s is for the command line "
+			       "only", name);
+	if (!takes(command, name) || was_given(options, o))
+		return KF_OK;
+	note_given(options, o);
+	at = (char *)options + o->offset;
+	if (o->kind == FLAG && json_is_boolean(value)) {
+		*(bool *)at = json_is_true(value);
+		return KF_OK;
+	}
+	if (o->kind == COUNTER && json_is_integer(value) &&
+	    json_integer_value(value) >= 0) {
+		*(uint64_t *)at = (uint64_t)json_integer_value(value);
+		return KF_OK;
+	}
+	if (o->kind == LIST && json_is_array(value))
+		return set_default_list(o, value, at, err);
+	spelled = spell(o, value, text);
+	if (spelled)
+		return set_value(o, spelled, options, err);
+	return kf_fail(err, KF_E_INPUT, "--%s wants %s", name,
+		       o->kind == FLAG ? "true or false" :
+		       o->kind == COUNTER ? "a whole number of at least 0" :
+		       o->kind == LIST ? "a string, or a list of strings" :
+		       o->kind == TEXT || o->kind == CHOICE ? "a string" :
+		       "a number");
+}
+
+/* --- for who writes about options ----------------------------------------- */
+
+size_t kf_options_count(void)
+{
+	return KF_COUNT(option_table);
+}
+
+bool kf_options_info(const struct kf_command *command, size_t i,
+		     struct kf_option_info *out)
+{
+	const struct option *o = &option_table[i];
+
+	*out = (struct kf_option_info) {
+		.letter = o->letter,
+		.name = o->name,
+		.value = o->value,
+		.help = o->help,
+		.repeats = o->kind == LIST || o->kind == COUNTER,
+	};
+	return takes(command, o->name);
+}
+
+const char *kf_options_choice(size_t i, size_t nth)
+{
+	const struct choice *c = option_table[i].choice;
+
+	for (; c && c->name && nth; nth--)
+		c++;
+	return c ? c->name : NULL;
 }
 
 void kf_options_help(const struct kf_command *command, struct kf_buf *out)

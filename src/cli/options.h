@@ -14,6 +14,9 @@ struct kf_list {
 
 /* The values of all options, set to their defaults before parsing. */
 struct kf_options {
+	uint64_t given[2];	/* a bit per row of the table: was typed */
+	json_t *config;		/* owned; strings of kforge.json, borrowed below */
+	bool no_config;
 	bool help, json, quiet, dry_run, context;
 	uint64_t verbose;
 	const char *platform, *model, *out, *record, *prompts, *python, *cache;
@@ -45,6 +48,31 @@ struct kf_command {
 KF_MUST_CHECK enum kf_code kf_options_parse(const struct kf_command *command,
 		int argc, char **argv, struct kf_options *options,
 		struct kf_list *argument, struct kf_err *err);
+
+/* Sets an option of the command that was not typed, from a member of a file of
+ * defaults; value must live as long as options do. The checks and sentences
+ * are those of the command line. What the command (NULL: any) does not take is
+ * left alone, if it is an option at all; what was set counts as typed. */
+KF_MUST_CHECK enum kf_code kf_options_set_default(
+		const struct kf_command *command, const char *name,
+		const json_t *value, struct kf_options *options,
+		struct kf_err *err);
+
+/* One row of the table of options, for who writes about them. */
+struct kf_option_info {
+	char letter;			/* 0: none */
+	const char *name;
+	const char *value;		/* name of its value; NULL: takes none */
+	const char *help;
+	bool repeats;			/* may be given several times */
+};
+size_t kf_options_count(void);
+/* Row i of the table; false if the command (NULL: any) does not take it. */
+bool kf_options_info(const struct kf_command *command, size_t i,
+		     struct kf_option_info *out);
+/* The nth of the values that row i may have; NULL after the last of them, and
+ * where they are not counted. */
+const char *kf_options_choice(size_t i, size_t nth);
 
 /* The command's help, from the tables. */
 void kf_options_help(const struct kf_command *command, struct kf_buf *out);

@@ -39,7 +39,9 @@ class Result:
 
 
 def environment(extra=None):
-    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE)
+    # The developer's own kforge.json is not asked.
+    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE,
+               XDG_CONFIG_HOME=os.path.join(CACHE, "no-config"))
     env.update(extra or {})
     return env
 

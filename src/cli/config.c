@@ -1,0 +1,255 @@
+#include "cli/config.h"
+
+#include <ctype.h>
+
+#define FILE_NAME "kforge.json"
+
+static const char here[] = "./" FILE_NAME;
+
+/* One reading of the file. */
+struct reading {
+	const char *path;
+	bool from_here;
+	const struct kf_command *const *commands;
+	const struct kf_command *command;	/* whose options are set */
+	struct kf_options *options;
+};
+
+static char *user_path(void)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (xdg && xdg[0] == '/')
+		return kf_path_join(xdg, "kforge/" FILE_NAME);
+	if (home && home[0] == '/')
+		return kf_path_join(home, ".config/kforge/" FILE_NAME);
+	return NULL;
+}
+
+char *kf_config_path(void)
+{
+	char *path;
+
+	if (kf_path_exists(here))
+		return kf_strdup(here);
+	path = user_path();
+	if (path && kf_path_exists(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* --- what must not be in it ----------------------------------------------- */
+
+static bool contains(const char *text, const char *part)
+{
+	size_t len = strlen(part);
+
+	for (; *text; text++) {
+		size_t i = 0;
+
+		while (i < len && tolower((unsigned char)text[i]) == part[i])
+			i++;
+		if (i == len)
+			return true;
+	}
+	return false;
+}
+
+static bool is_option(const char *name)
+{
+	struct kf_option_info info;
+
+	for (size_t i = 0; i < kf_options_count(); i++) {
+		(void)kf_options_info(NULL, i, &info);
+		if (strcmp(info.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool looks_like_key(const char *name, const json_t *value)
+{
+	static const char *const word[] = {
+		"key", "token", "secret", "password", "authorization",
+	};
+	const char *text = json_string_value(value);
+
+	if (text && (strncmp(text, "sk-", 3) == 0 ||
+		     strncmp(text, "Bearer ", 7) == 0))
+		return true;
+	for (size_t i = 0; !is_option(name) && i < KF_COUNT(word); i++)
+		if (contains(name, word[i]))
+			return true;
+	return false;
+}
+
+/* Would the member start a program of the file's choice, outside of any
+ * sandbox? */
+static bool starts_program(const char *name, const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return strcmp(name, "python") == 0 ||
+		(strcmp(name, "model") == 0 && text &&
+		 strncmp(text, "exec:", 5) == 0);
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static enum kf_code take_member(const struct reading *r, const char *section,
+				const char *name, const json_t *value,
+				const struct kf_command *command,
+				struct kf_options *options, struct kf_err *err)
+{
+	const char *dot = section[0] ? "." : "";
+	struct kf_err why = { 0 };
+
+	if (looks_like_key(name, value))
+		return kf_fail(err, KF_E_INPUT, "%s: \"%s%s%s\" looks like a "
+			       "key, and keys never stand in this file: put it "
+			       "into the environment (OPENAI_API_KEY)", r->path,
+			       section, dot, name);
+	if (r->from_here && starts_program(name, value))
+		return kf_fail(err, KF_E_INPUT, "%s: \"%s%s%s\" names a "
+			       "program to start, which a file that may have "
+			       "come with a download must not: give --%s, or "
+			       "put it into ~/.config/kforge/" FILE_NAME,
+			       r->path, section, dot, name, name);
+	if (!kf_options_set_default(command, name, value, options, &why))
+		return KF_OK;
+	return kf_fail(err, why.code, "%s: \"%s%s%s\": %s", r->path, section,
+		       dot, name, why.text);
+}
+
+static enum kf_code take_section(const struct reading *r,
+				 const struct kf_command *section,
+				 json_t *members, struct kf_err *err)
+{
+	struct kf_options scrap, *options = &scrap;
+	enum kf_code code = KF_OK;
+	const char *name;
+	json_t *value;
+
+	kf_options_init(&scrap);
+	if (section == r->command)
+		options = r->options;
+	json_object_foreach(members, name, value) {
+		struct kf_option_info info;
+		bool taken = !is_option(name);
+
+		for (size_t i = 0; !taken && i < kf_options_count(); i++)
+			taken = kf_options_info(section, i, &info) &&
+				strcmp(info.name, name) == 0;
+		if (!taken)
+			code = kf_fail(err, KF_E_INPUT, "%s: \"%s.%s\": "
+				       "`kforge %s` has no option --%s",
+				       r->path, section->name, name,
+				       section->name, name);
+		else
+			code = take_member(r, section->name, name, value,
+					   section, options, err);
+		if (code)
+			break;
+	}
+	kf_options_release(&scrap);
+	return code;
+}
+
+static const struct kf_command *find_section(const struct reading *r,
+					     const char *name)
+{
+	for (size_t i = 0; r->commands[i]; i++)
+		if (strcmp(r->commands[i]->name, name) == 0)
+			return r->commands[i];
+	return NULL;
+}
+
+static enum kf_code unknown_section(const struct reading *r, const char *typed,
+				    struct kf_err *err)
+{
+	const char *name[64];
+	const char *closest;
+	size_t count = 0;
+
+	for (; r->commands[count] && count < KF_COUNT(name); count++)
+		name[count] = r->commands[count]->name;
+	closest = kf_closest(typed, name, count);
+	return kf_fail(err, KF_E_INPUT, "%s: \"%s\": there is no command of "
+		       "this name%s%s%s", r->path, typed,
+		       closest ? "; did you mean \"" : "; see `kforge help`",
+		       closest ? closest : "", closest ? "\"?" : "");
+}
+
+/* Members for everybody: those that this command takes are set, the others
+ * are tried on options that nobody reads. */
+static enum kf_code take_common(const struct reading *r, const char *name,
+				const json_t *value, struct kf_err *err)
+{
+	struct kf_options scrap;
+	enum kf_code code;
+
+	if (json_is_object(value))
+		return unknown_section(r, name, err);
+	kf_options_init(&scrap);
+	code = take_member(r, "", name, value, NULL, &scrap, err);
+	kf_options_release(&scrap);
+	if (!code)
+		code = take_member(r, "", name, value, r->command, r->options,
+				   err);
+	return code;
+}
+
+/* A command's own section wins over what is said for all, so it is read
+ * first, and what it sets counts as typed. */
+static enum kf_code take_all(const struct reading *r, json_t *file,
+			     struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(file, name, value) {
+		const struct kf_command *section = find_section(r, name);
+
+		if (json_is_object(value) && section)
+			code = take_section(r, section, value, err);
+		if (code)
+			return code;
+	}
+	json_object_foreach(file, name, value) {
+		if (json_is_object(value) && find_section(r, name))
+			continue;
+		code = take_common(r, name, value, err);
+		if (code)
+			return code;
+	}
+	return KF_OK;
+}
+
+enum kf_code kf_config_apply(const struct kf_command *command,
+			     const struct kf_command *const *commands,
+			     struct kf_options *options, struct kf_err *err)
+{
+	char *path = kf_config_path();
+	struct reading r = {
+		.path = path,
+		.commands = commands,
+		.command = command,
+		.options = options,
+	};
+	enum kf_code code = KF_OK;
+
+	if (!path)
+		return KF_OK;
+	r.from_here = strcmp(path, here) == 0;
+	code = kf_json_read(path, &options->config, err);
+	if (!code && !json_is_object(options->config))
+		code = kf_fail(err, KF_E_INPUT, "%s holds no JSON object: it "
+			       "begins with { and has option names as members",
+			       path);
+	if (!code)
+		code = take_all(&r, options->config, err);
+	free(path);
+	return code;
+}
