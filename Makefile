@@ -188,6 +188,13 @@ $(PLAIN)/%.o: %.c $(BUILD)/flags
 	@$(CC) $(PLAIN_CFLAGS) -O2 -g -c -o $@ $<
 endif
 
+# Every verdict names its judge by what decided about it.
+JUDGE_SRC := $(sort $(wildcard src/evaluate/*.[ch] src/runner/*.[ch] \
+	src/platform/*.[ch] src/platform/*/*.[ch]))
+$(BUILD)/obj/src/evaluate/about.o: $(JUDGE_SRC)
+$(BUILD)/obj/src/evaluate/about.o: private INSTRUMENT += -DKF_JUDGE_SOURCES='"$(shell \
+	cat $(JUDGE_SRC) | sha256sum | cut -c1-64)"'
+
 # What a test is linked with: the files its "link:" comment names, or the
 # library.
 LINKING_TESTS := $(if $(UNIT_SRC)$(CONTRACT_SRC),$(shell \

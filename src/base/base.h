@@ -62,6 +62,19 @@ enum kf_code kf_file_read(const char *path, struct kf_buf *out,
  * after a crash there is the old file or the new one, never half of it. */
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err);
+/* A lock between processes: a file that one of them holds, made if it is not
+ * there and never removed. The kernel lets go of it when its holder dies. A
+ * zeroed kf_lock is one that is not held. */
+struct kf_lock { bool open, held; int fd; };
+/* At once: out->held tells whether it was free. */
+KF_MUST_CHECK enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
+				       struct kf_err *err);
+/* Waits for it: KF_E_TIMEOUT, or KF_E_CANCELED once *cancel (may be NULL) is
+ * not 0. */
+KF_MUST_CHECK enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
+		const volatile int *cancel, struct kf_lock *out,
+		struct kf_err *err);
+void kf_lock_release(struct kf_lock *lock);
 /* Cuts invalid UTF-8 from text by replacing each bad byte with U+FFFD, and
  * control characters other than \n and \t with '?'; adds the rest to out, cut
  * at its ceiling between characters. bytes must not lie in out. */

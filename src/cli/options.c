@@ -57,7 +57,7 @@ static const struct option option_table[] = {
 	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice, 0 },
 	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
-	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, 0 },
+	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },
 	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
 	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice, 0 },
 	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },

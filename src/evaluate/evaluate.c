@@ -72,7 +72,14 @@ static void begin(const struct kf_evaluate_request *req,
 		.time_ns = nan,
 		.baseline_ns = nan,
 		.speedup = { nan, nan, nan, nan, 0 },
+		.stop_after = req->stop_after ? req->stop_after :
+			KF_REACH_TIME,
+		.rules = req->rules,
+		.compiler_log.max = KF_BUILD_LOG_BYTES,
 	};
+	kf_judge_hash(req->platform, req->rules, out->judge_hash);
+	snprintf(out->device, sizeof(out->device), "%s", req->device_name ?
+		 req->device_name : req->device_id ? req->device_id : "");
 	*j = (struct kf_judgement) {
 		.req = req,
 		.out = out,
@@ -82,10 +89,13 @@ static void begin(const struct kf_evaluate_request *req,
 		.all_good = true,
 		.ratio = { nan, nan, nan, nan, 0 },
 		.notes.max = NOTES_BYTES,
+		.order.max = NOTES_BYTES,
 	};
 	if (!j->seed)
 		kf_random_bytes(&j->seed, sizeof(j->seed));
-	j->rng.state = j->seed;
+	if (!req->seed)		/* every reader of JSON keeps 53 bits */
+		j->seed = (j->seed >> 11) + 1;
+	j->rng.state = out->seed = j->seed;
 	j->set = kf_alloc((req->bundle->set_count + 1) * sizeof(j->set[0]));
 }
 
@@ -97,15 +107,23 @@ static void end(struct kf_judgement *j)
 	free(j->baseline_ns);
 	free(j->block_ns);
 	free(j->block_baseline_ns);
+	kf_lock_release(&j->lock);
+	kf_buf_release(&j->order);
 	kf_buf_release(&j->notes);
 }
 
 /* The processes that will run the program are made while it is compiled. */
 static void make_processes(void *arg)
 {
+	static const size_t count[] = {
+		[KF_REACH_NONE] = KF_SESSIONS_AHEAD,
+		[KF_REACH_BUILD] = 0,
+		[KF_REACH_VALUES] = 1,
+		[KF_REACH_TIME] = KF_SESSIONS_AHEAD,
+	};
 	struct kf_judgement *j = arg;
 
-	kf_session_shared_ahead(&j->shared, KF_SESSIONS_AHEAD);
+	kf_session_shared_ahead(&j->shared, count[j->req->stop_after]);
 }
 
 static enum kf_code compile(struct kf_judgement *j,
@@ -132,6 +150,9 @@ static enum kf_code compile(struct kf_judgement *j,
 	j->out->compiler_ns = build.took_ns;
 	j->out->tier = artefact->tier;
 	memcpy(j->out->artefact_hash, artefact->hash, sizeof(artefact->hash));
+	j->out->compiler = kf_strdup(artefact->compiler);
+	kf_buf_add(&j->out->compiler_log, kf_buf_str(&build.log),
+		   build.log.len);
 	if (!code && build.end != KF_BUILD_DONE)
 		kf_feedback_build(&build, req->platform->build_limits.wall_ns,
 				  j->out);
@@ -159,8 +180,14 @@ static void compare_to_baseline(struct kf_judgement *j)
 static void conclude(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
-	uint64_t median = kf_stats_median_u64(j->time_ns, j->time_count);
+	uint64_t median;
 
+	if (out->stop_after == KF_REACH_VALUES) {
+		kf_buf_puts(&j->notes, "no times were taken: it was to stop "
+			    "after the values\n");
+		return;
+	}
+	median = kf_stats_median_u64(j->time_ns, j->time_count);
 	out->time_ns = (double)(median ? median : 1);
 	compare_to_baseline(j);
 	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
@@ -214,6 +241,7 @@ static enum kf_code run(struct kf_judgement *j, struct kf_err *err)
 	if (j->failure.fault) {
 		kf_feedback_failure(j);
 	} else {
+		out->reached = out->stop_after;
 		conclude(j);
 		kf_feedback_correct(j);
 	}
@@ -247,6 +275,9 @@ enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 		code = compile(&j, &artefact, err);
 	if (code || out->state)
 		goto out;
+	out->reached = KF_REACH_BUILD;
+	if (out->stop_after == KF_REACH_BUILD)
+		goto out;
 	code = kf_session_shared_fill(&j.shared, artefact.path, err);
 	if (!code)
 		code = run(&j, err);
@@ -254,8 +285,9 @@ out:
 	if (code) {		/* trouble of ours: no verdict */
 		out->state = KF_STATE_NONE;
 		out->reason[0] = '\0';
+		out->reached = KF_REACH_NONE;
 	}
-	out->took_ns = kf_now_ns() - start_ns;
+	out->took_ns = kf_now_ns() - start_ns - j.waited_ns;
 	out->ours_ns = rest_of(out->took_ns, out);
 	kf_logf(req->log, KF_LOG_DEBUG, "judged: %s%s%s in %.0f ms, %u calls",
 		kf_state_name(out->state), out->reason[0] ? ": " : "",

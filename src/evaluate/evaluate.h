@@ -33,10 +33,23 @@ enum kf_baseline_use {
 };
 
 enum kf_rules { KF_RULES_KFORGE, KF_RULES_KERNELBENCH };
+const char *kf_rules_name(enum kf_rules rules);	/* "kforge" */
+
+/* How far a judgement went, and how far it is to go at most. */
+enum kf_reach {
+	KF_REACH_NONE,		/* asked for: all the way */
+	KF_REACH_BUILD,		/* it compiles */
+	KF_REACH_VALUES,	/* right on every verdict set */
+	KF_REACH_TIME,		/* and timed */
+};
+const char *kf_reach_name(enum kf_reach reach);	/* "values" */
+
+#define KF_JUDGE_HEX 17		/* 16 digits and the NUL */
 
 struct kf_evaluate_request {
 	const struct kf_platform *platform;
 	const char *device_id;
+	const char *device_name;	/* for the record; NULL: its id */
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
 	struct kf_baseline *baseline;	/* NULL unless LIVE */
@@ -47,6 +60,10 @@ struct kf_evaluate_request {
 	uint64_t seed;			/* of the secret order; 0: random */
 	unsigned call_count_fixed;	/* 0: the stopping rule; else so many calls,
 					   at least sets + 13 (KF_E_INPUT) */
+	enum kf_reach stop_after;
+	/* Held while times are taken, so that one program at a time is timed on
+	 * a device, whichever process asks; NULL: not shared with anybody. */
+	const char *lock_path;
 	unsigned threads;
 	enum kf_sandbox_tier tier_min;
 	uint64_t call_timeout_ns;	/* 0: from the reference's time */
@@ -55,7 +72,9 @@ struct kf_evaluate_request {
 };
 
 struct kf_verdict {
-	enum kf_state state;
+	enum kf_state state;		/* NONE if it was to stop after BUILD, and
+					   the program compiles */
+	enum kf_reach reached, stop_after;
 	char reason[48];		/* stable token: "refused", "signal",
 					   "values", ... (docs/judging.md) */
 	struct kf_buf text;		/* owned; what the next prompt is told:
@@ -65,7 +84,16 @@ struct kf_verdict {
 	bool in_process;		/* trust: in-process */
 	enum kf_sandbox_tier tier;
 
-	double time_ns;			/* candidate, median; NaN unless correct */
+	/* Who judged, how, and where: with these it can be judged again. */
+	char judge_hash[KF_JUDGE_HEX];	/* see kf_judge_hash; "" if not judged */
+	enum kf_rules rules;
+	uint64_t seed;			/* of the order of calls */
+	char device[96];
+	char *compiler;			/* owned; NULL if unknown */
+	struct kf_buf compiler_log;	/* owned; whole, within its ceiling */
+
+	double time_ns;			/* candidate, median; NaN unless timed and
+					   correct */
 	double baseline_ns;		/* eager, median; NaN if none */
 	bool baseline_live;
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
@@ -90,7 +118,12 @@ KF_MUST_CHECK enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 				       struct kf_verdict *out,
 				       struct kf_err *err);
 void kf_verdict_release(struct kf_verdict *verdict);
-/* Everything above as JSON (new reference). NaN is null. */
+/* Names the judge: the same hash on two machines is the same protocol, rules,
+ * ceilings and compile command. */
+void kf_judge_hash(const struct kf_platform *platform, enum kf_rules rules,
+		   char out[KF_JUDGE_HEX]);
+/* Everything above as JSON (new reference), but for the compiler's log, and
+ * with the version of this kforge. NaN is null. */
 json_t *kf_verdict_to_json(const struct kf_verdict *verdict);
 /* Adds a verdict in words for people: some lines of plain text. */
 void kf_verdict_explain(const struct kf_verdict *verdict, struct kf_buf *out);

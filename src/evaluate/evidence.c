@@ -168,6 +168,8 @@ void kf_evidence(struct kf_judgement *j)
 			    count((int64_t)j->shared.timeout_ns));
 	json_object_set_new(json, "blocks_ns", blocks(j));
 	json_object_set_new(json, "order_seed", json_string(seed));
+	json_object_set_new(json, "order", kf_json_string(kf_buf_str(&j->order),
+							  j->order.len));
 	json_object_set_new(json, "notes", notes(j));
 	json_decref(j->out->evidence);
 	j->out->evidence = json;

@@ -8,6 +8,9 @@
 #include "evaluate/session.h"
 
 #define KF_FEEDBACK_BYTES	3072u	/* of kf_verdict.text */
+/* What a judgement waits at most for others that time on its device. */
+#define KF_DEVICE_WAIT_NS	(1800 * KF_NS_PER_S)
+
 #define KF_BUILD_FEEDBACK_BYTES	4096u	/* the same for compilers' words */
 
 /* What became of one verdict set. */
@@ -39,11 +42,14 @@ struct kf_judgement {
 	size_t disturbed_count;		/* pairs of blocks that were taken again */
 	uint64_t call_ns;		/* a usual call, from the first ones */
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
+	struct kf_lock lock;		/* of the device, while timing */
+	uint64_t waited_ns;		/* for that lock */
 	struct kf_ratio ratio;		/* against a constant if there is no live
 					   baseline: its width still tells */
 
 	uint64_t fingerprint;		/* of the declared set's outputs */
 	bool fingerprint_seen, repeated, repeated_equal;
+	struct kf_buf order;		/* of the first process's first calls */
 	struct kf_buf notes;		/* sentences for the evidence, one a line */
 };
 

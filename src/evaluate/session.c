@@ -1,4 +1,4 @@
-#include "evaluate/session.h"
+#include "evaluate/judge.h"
 
 #include <assert.h>
 #include <math.h>
@@ -102,6 +102,8 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 
 	if (spec.limits.wall_ns < PROCESS_NS)
 		spec.limits.wall_ns = PROCESS_NS;
+	if (req->lock_path)	/* it may wait, paused, for the device */
+		spec.limits.wall_ns += KF_DEVICE_WAIT_NS;
 	if (spec.limits.cpu_ns < PROCESS_NS * threads)
 		spec.limits.cpu_ns = PROCESS_NS * threads;
 	return kf_worker_begin(&spec, out, err);

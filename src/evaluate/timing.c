@@ -185,6 +185,19 @@ static size_t add_some_sets(struct kf_judgement *j, size_t count,
 	return found;
 }
 
+/* For the record: the same seed gives the same order. */
+static void note_order(struct kf_judgement *j,
+		       const struct kf_case *const *list, size_t count)
+{
+	const struct kf_case *stock = j->req->bundle->stock;
+
+	for (size_t i = 0; i < count; i++) {
+		kf_buf_printf(&j->order, "%s%s", i ? " " : "", list[i]->kind);
+		if (strcmp(list[i]->kind, "stock") == 0)
+			kf_buf_printf(&j->order, ":%td", list[i] - stock);
+	}
+}
+
 /*
  * The calls before the first timed block: in the first process every verdict
  * set, in later ones the declared set once more (does it give the same there?)
@@ -208,6 +221,8 @@ static size_t plan(struct kf_judgement *j, struct process *p,
 	for (size_t i = 0; !small && i < WARM_CALLS; i++)
 		list[count++] = next_fresh(p);
 	shuffle(&j->rng, list, count);
+	if (p->first)
+		note_order(j, list, count);
 	return count;
 }
 
@@ -401,9 +416,44 @@ out:
 	return code;
 }
 
+static bool values_only(const struct kf_judgement *j)
+{
+	return j->req->stop_after == KF_REACH_VALUES;
+}
+
+/* From here to the end of the timing nobody else times on this device. A
+ * baseline that still starts keeps processors busy, so it is waited for first.
+ * The candidate is paused meanwhile. */
+static enum kf_code take_device(struct kf_judgement *j, struct process *p,
+				struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = j->req;
+	enum kf_code code = KF_OK;
+	uint64_t start_ns = kf_now_ns();
+
+	if (!req->lock_path || j->lock.held)
+		return KF_OK;
+	if (req->baseline)
+		code = kf_baseline_time(req->baseline, NULL, 0, NULL, NULL,
+					err);
+	j->out->baseline_took_ns += kf_now_ns() - start_ns;
+	if (!code)
+		code = kf_lock_try(req->lock_path, &j->lock, err);
+	if (code || j->lock.held)
+		return code;
+	kf_logf(req->log, KF_LOG_INFO, "waiting: another process times on "
+		"%s", req->device_id);
+	start_ns = kf_now_ns();
+	code = kf_lock_wait(req->lock_path, KF_DEVICE_WAIT_NS, req->cancel,
+			    &j->lock, err);
+	j->waited_ns += kf_now_ns() - start_ns;
+	p->start_ns = kf_now_ns();	/* it has cooled down */
+	return code;
+}
+
 static bool timing_done(const struct kf_judgement *j)
 {
-	if (j->failure.fault || !j->calls_left)
+	if (j->failure.fault || !j->calls_left || values_only(j))
 		return true;
 	if (j->timing_end_ns && kf_now_ns() > j->timing_end_ns)
 		return true;
@@ -442,7 +492,10 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 	if (code || check->fault)
 		goto out;
 	code = run_plan(j, &p, list, plan(j, &p, list), err);
-	if (!code && !j->failure.fault)
+	if (code || j->failure.fault || values_only(j))
+		goto out;
+	code = take_device(j, &p, err);
+	if (!code)
 		code = warm(j, &p, err);
 	if (!code && !j->failure.fault)
 		code = run_blocks(j, &p, err);
@@ -475,6 +528,7 @@ enum kf_code kf_judgement_run(struct kf_judgement *j, struct kf_err *err)
 
 	while (!code && !timing_done(j))
 		code = run_process(j, false, err);
+	kf_lock_release(&j->lock);
 	if (!code && !j->failure.fault &&
 	    j->req->rules == KF_RULES_KERNELBENCH)
 		code = run_other_sets(j, err);

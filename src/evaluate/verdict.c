@@ -26,8 +26,28 @@ enum kf_state kf_state_by_name(const char *name)
 	return KF_STATE_NONE;
 }
 
+static const char *const reach_name[] = {
+	[KF_REACH_NONE] = "none",
+	[KF_REACH_BUILD] = "build",
+	[KF_REACH_VALUES] = "values",
+	[KF_REACH_TIME] = "time",
+};
+
+const char *kf_reach_name(enum kf_reach reach)
+{
+	return reach_name[reach];
+}
+
+const char *kf_rules_name(enum kf_rules rules)
+{
+	return rules == KF_RULES_KERNELBENCH ? "kernelbench" : "kforge";
+}
+
 void kf_verdict_release(struct kf_verdict *verdict)
 {
+	kf_buf_release(&verdict->compiler_log);
+	free(verdict->compiler);
+	verdict->compiler = NULL;
 	kf_buf_release(&verdict->text);
 	json_decref(verdict->evidence);
 	verdict->evidence = NULL;
@@ -69,6 +89,22 @@ static json_t *took_to_json(const struct kf_verdict *v)
 	return json;
 }
 
+static json_t *judge_to_json(const struct kf_verdict *v)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "version", json_string(KF_VERSION));
+	json_object_set_new(json, "hash", v->judge_hash[0] ?
+			    json_string(v->judge_hash) : json_null());
+	return json;
+}
+
+static json_t *name_or_null(const char *name)
+{
+	return name && name[0] ? kf_json_string(name, strlen(name)) :
+		json_null();
+}
+
 json_t *kf_verdict_to_json(const struct kf_verdict *v)
 {
 	json_t *json = json_object();
@@ -78,6 +114,10 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "reason", json_string(v->reason));
 	json_object_set_new(json, "text",
 			    kf_json_string(kf_buf_str(&v->text), v->text.len));
+	json_object_set_new(json, "reached",
+			    json_string(kf_reach_name(v->reached)));
+	json_object_set_new(json, "stop_after",
+			    json_string(kf_reach_name(v->stop_after)));
 	json_object_set_new(json, "time_ns", kf_json_number(v->time_ns));
 	json_object_set_new(json, "baseline_ns",
 			    kf_json_number(v->baseline_ns));
@@ -92,6 +132,13 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 						       "isolated"));
 	json_object_set_new(json, "sandbox",
 			    json_string(kf_sandbox_tier_name(v->tier)));
+	json_object_set_new(json, "judge", judge_to_json(v));
+	json_object_set_new(json, "rules",
+			    json_string(kf_rules_name(v->rules)));
+	json_object_set_new(json, "seed", v->seed ? nanoseconds(v->seed) :
+			    json_null());
+	json_object_set_new(json, "device", name_or_null(v->device));
+	json_object_set_new(json, "compiler", name_or_null(v->compiler));
 	json_object_set_new(json, "prepare_ns", nanoseconds(v->prepare_ns));
 	json_object_set_new(json, "memory_bytes_peak",
 			    nanoseconds(v->memory_bytes_peak));
@@ -165,7 +212,10 @@ static void say_notes(const struct kf_verdict *v, struct kf_buf *out)
 
 void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
 {
-	kf_buf_puts(out, kf_state_name(v->state));
+	kf_buf_puts(out, v->state == KF_STATE_NONE &&
+		    v->reached == KF_REACH_BUILD ?
+		    "it compiles; nothing else was looked at" :
+		    kf_state_name(v->state));
 	if (v->reason[0])
 		kf_buf_printf(out, ": %s", v->reason);
 	kf_buf_puts(out, "\n");
@@ -173,7 +223,7 @@ void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
 		kf_buf_printf(out, "%s%s", kf_buf_str(&v->text),
 			      v->text.data[v->text.len - 1] == '\n' ? "" :
 			      "\n");
-	if (v->state == KF_CORRECT)
+	if (v->state == KF_CORRECT && v->reached == KF_REACH_TIME)
 		say_speedup(v, out);
 	if (v->state == KF_CORRECT || v->state == KF_MISMATCH)
 		kf_buf_printf(out, "KernelBench's own rule: %s\n",

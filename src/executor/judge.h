@@ -13,6 +13,7 @@ struct kf_judge_spec {
 	enum kf_rules rules;
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;	/* 0: until the interval is narrow */
+	enum kf_reach stop_after;	/* NONE: all the way */
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* ours; emptied before each try */
 };

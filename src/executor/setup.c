@@ -1,5 +1,7 @@
 #include "executor/setup.h"
 
+#include <ctype.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define DEVICES_MAX 16
@@ -57,6 +59,31 @@ static enum kf_code find_device(const struct kf_setup_spec *spec,
 	return code;
 }
 
+/* CACHE/devices/MACHINE-cpu-0.lock: a cache may be shared by machines. */
+static enum kf_code find_lock(const char *cache_asked, const char *device_id,
+			      char **out, struct kf_err *err)
+{
+	struct utsname about;
+	char *cache, *folder = NULL, *name = NULL;
+	enum kf_code code = kf_cache_folder(cache_asked, &cache, err);
+
+	if (code)
+		goto out;
+	folder = kf_path_join(cache, "devices");
+	code = kf_mkdir_p(folder, err);
+	name = kf_format("%s-%s.lock", uname(&about) ? "here" :
+			 about.nodename, device_id);
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+			*c = '-';
+	*out = kf_path_join(folder, name);
+out:
+	free(name);
+	free(folder);
+	free(cache);
+	return code;
+}
+
 enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 			   struct kf_setup *out, struct kf_err *err)
 {
@@ -67,6 +94,9 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	if (code)
 		return code;
 	code = find_device(spec, out, err);
+	if (!code)
+		code = find_lock(spec->cache_path, out->device.id,
+				 &out->lock_path, err);
 	if (code)
 		return code;
 	out->threads = spec->threads ? spec->threads : out->device.units;
@@ -89,6 +119,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 
 void kf_setup_release(struct kf_setup *setup)
 {
+	free(setup->lock_path);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);
 	*setup = (struct kf_setup) { 0 };

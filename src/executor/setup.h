@@ -28,6 +28,9 @@ struct kf_setup {
 	enum kf_baseline_use baseline;
 	unsigned threads;
 	bool compiler_proved;		/* it has compiled our own example */
+	char *lock_path;		/* owned; of the device, while it is timed:
+					   one for all kforge processes that use
+					   this cache on this machine */
 };
 
 /* A zeroed kf_setup is empty. The spec's strings are borrowed for as long as

@@ -130,7 +130,8 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		struct kf_baseline **out, struct kf_err *err);
 /* Runs eager once on each of the given cases (inputs copied in and state
  * restored untimed), time_ns[i] is the forward's own time, delay_ns[i] how long
- * its threads waited for a processor in it (0 if unknown). After a failure
+ * its threads waited for a processor in it (0 if unknown). A count of 0 waits
+ * until it is ready for the first call. After a failure
  * it is dead: every later call fails with KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
@@ -151,5 +152,10 @@ enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
  * /usr/bin/python3. Caller frees *path. KF_E_UNAVAIL says what to install. */
 KF_MUST_CHECK enum kf_code kf_python_find(const char *asked, char **path,
 		char torch_version[32], struct kf_err *err);
+
+/* Folder of caches: spec's, $XDG_CACHE_HOME/kforge, ~/.cache/kforge; made if
+ * it is not there, and absolute. Caller frees *out; NULL on failure. */
+KF_MUST_CHECK enum kf_code kf_cache_folder(const char *asked, char **out,
+					   struct kf_err *err);
 
 #endif

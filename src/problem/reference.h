@@ -40,9 +40,4 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 /* SHA-256 over reference.py and its package in home/python. */
 enum kf_code kf_reference_hash(char out[KF_HASH_HEX], struct kf_err *err);
 
-/* Folder of caches: spec's, $XDG_CACHE_HOME/kforge, ~/.cache/kforge; made if
- * it is not there, and absolute. Caller frees *out; NULL on failure. */
-KF_MUST_CHECK enum kf_code kf_cache_folder(const char *asked, char **out,
-					   struct kf_err *err);
-
 #endif

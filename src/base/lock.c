@@ -1,0 +1,71 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define POLL_NS (5 * KF_NS_PER_MS)
+
+static enum kf_code open_lock(const char *path, struct kf_lock *lock,
+			      struct kf_err *err)
+{
+	*lock = (struct kf_lock) { 0 };
+	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (lock->fd < 0)
+		return kf_fail_errno(err, "cannot open the lock %s", path);
+	lock->open = true;
+	return KF_OK;
+}
+
+static enum kf_code try_once(const char *path, struct kf_lock *lock,
+			     struct kf_err *err)
+{
+	lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+	if (lock->held || errno == EWOULDBLOCK || errno == EINTR)
+		return KF_OK;
+	return kf_fail_errno(err, "cannot lock %s", path);
+}
+
+enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
+			 struct kf_err *err)
+{
+	enum kf_code code = open_lock(path, out, err);
+
+	if (!code)
+		code = try_once(path, out, err);
+	if (code || !out->held)
+		kf_lock_release(out);
+	return code;
+}
+
+enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
+			  const volatile int *cancel, struct kf_lock *out,
+			  struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code = open_lock(path, out, err);
+
+	while (!code && !out->held) {
+		code = try_once(path, out, err);
+		if (code || out->held)
+			break;
+		if (cancel && *cancel)
+			code = kf_fail(err, KF_E_CANCELED, "stopped");
+		else if (kf_now_ns() - start_ns > timeout_ns)
+			code = kf_fail(err, KF_E_TIMEOUT, "another process "
+				       "holds %s for too long", path);
+		else
+			kf_sleep_ns(POLL_NS);
+	}
+	if (code)
+		kf_lock_release(out);
+	return code;
+}
+
+void kf_lock_release(struct kf_lock *lock)
+{
+	if (lock->open)
+		close(lock->fd);
+	*lock = (struct kf_lock) { 0 };
+}
