@@ -37,6 +37,13 @@ static const struct choice sandbox_choice[] = {
 	{ NULL, 0 },
 };
 
+static const struct choice stop_after_choice[] = {
+	{ "build", KF_REACH_BUILD },
+	{ "values", KF_REACH_VALUES },
+	{ "time", KF_REACH_TIME },
+	{ NULL, 0 },
+};
+
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
@@ -58,11 +65,15 @@ static const struct option option_table[] = {
 	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
 	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },
+	{ 0, "stop-after", "STAGE", "build: does it compile; values: is it right; time (default): how fast is it", CHOICE, AT(stop_after), stop_after_choice, 0 },
 	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
 	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice, 0 },
 	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
+	{ 0, "jobs", "N", "so many at once (default: as many as there are cores)", COUNT, AT(jobs), NULL, 256 },
+	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
+	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
 	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },

@@ -17,13 +17,14 @@ struct kf_options {
 	uint64_t given[2];	/* a bit per row of the table: was typed */
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
-	bool help, json, quiet, dry_run, context;
+	bool help, json, quiet, dry_run, context, again, jsonl;
 	uint64_t verbose;
 	const char *platform, *model, *out, *record, *prompts, *python, *cache;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
-	uint64_t rules, baseline, sandbox;	/* enums */
+	uint64_t jobs;			/* 0: as many as there are cores */
+	uint64_t rules, baseline, sandbox, stop_after;	/* enums */
 };
 
 void kf_options_init(struct kf_options *options);

@@ -12,7 +12,7 @@ struct verify {
 	char *folder;		/* scratch, removed at the end */
 };
 
-static int exit_status(enum kf_state state)
+static int exit_status(const struct kf_verdict *verdict)
 {
 	static const int status[] = {
 		[KF_STATE_NONE] = KF_EXIT_IO,
@@ -23,7 +23,9 @@ static int exit_status(enum kf_state state)
 		[KF_CORRECT] = KF_EXIT_GOOD,
 	};
 
-	return status[state];
+	if (verdict->reached == KF_REACH_BUILD && !verdict->state)
+		return KF_EXIT_GOOD;
+	return status[verdict->state];
 }
 
 static enum kf_code make_scratch(char **out, struct kf_err *err)
@@ -58,6 +60,7 @@ static enum kf_code judge(struct verify *v, const struct kf_options *options,
 			.rules = (enum kf_rules)options->rules,
 			.seed = options->seed,
 			.call_count_fixed = (unsigned)options->calls,
+			.stop_after = (enum kf_reach)options->stop_after,
 			.source_dir = source_dir,
 			.work_dir = work_dir,
 		}, &v->verdict, err);
@@ -133,7 +136,7 @@ static int verify(const struct kf_options *options, const char **argument,
 	if (code)
 		status = kf_cli_fail(&err);
 	else
-		status = exit_status(v.verdict.state);
+		status = exit_status(&v.verdict);
 	if (!code && options->json)
 		print_json(&v);
 	else if (!code)
@@ -152,7 +155,7 @@ const struct kf_command kf_command_verify = {
 	.name = "verify",
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
-	.options = "platform set rules baseline calls seed threads sandbox "
+	.options = "platform set rules baseline calls seed stop-after threads sandbox "
 		   "python cache json quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,
