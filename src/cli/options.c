@@ -44,6 +44,12 @@ static const struct choice stop_after_choice[] = {
 	{ NULL, 0 },
 };
 
+static const struct choice dtype_choice[] = {
+	{ "float32", KF_F32 },
+	{ "float64", KF_F64 },
+	{ NULL, 0 },
+};
+
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
@@ -54,6 +60,8 @@ static const struct option option_table[] = {
 	{ 'o', "out", "DIR", "the run's folder (default: kforge-runs/DATE-PROBLEM)", TEXT, AT(out), NULL, 0 },
 	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
+	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
+	{ 0, "dtype", "TYPE", "of a C problem's real numbers: float32 or float64 (default: the problem's own)", CHOICE, AT(dtype), dtype_choice, 0 },
 	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL, 0 },
 	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL, 0 },
 	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL, 0 },
@@ -62,11 +70,11 @@ static const struct option option_table[] = {
 	{ 0, "reply-timeout", "S", "seconds to wait for one reply (default: 3600)", POSITIVE, AT(reply_timeout_s), NULL, 1000000 },
 	{ 0, "dry-run", NULL, "ask nothing: show the number of calls and the ceiling of tokens", FLAG, AT(dry_run), NULL, 0 },
 	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice, 0 },
-	{ 0, "baseline", "HOW", "live (default): PyTorch in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
+	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
 	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },
 	{ 0, "stop-after", "STAGE", "build: does it compile; values: is it right; time (default): how fast is it", CHOICE, AT(stop_after), stop_after_choice, 0 },
-	{ 0, "threads", "N", "for programs and PyTorch alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
+	{ 0, "threads", "N", "for programs and references alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
 	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice, 0 },
 	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },

@@ -19,12 +19,13 @@ struct kf_options {
 	bool no_config;
 	bool help, json, quiet, dry_run, context, again, jsonl;
 	uint64_t verbose;
-	const char *platform, *model, *out, *record, *prompts, *python, *cache;
+	const char *platform, *model, *size, *out, *record, *prompts, *python;
+	const char *cache;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
 	uint64_t jobs;			/* 0: as many as there are cores */
-	uint64_t rules, baseline, sandbox, stop_after;	/* enums */
+	uint64_t rules, baseline, sandbox, stop_after, dtype;	/* enums */
 };
 
 void kf_options_init(struct kf_options *options);

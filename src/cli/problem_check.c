@@ -50,7 +50,8 @@ const struct kf_command kf_command_problem_check = {
 	.name = "problem check",
 	.arguments = "PROBLEM...",
 	.summary = "can programs for it be judged, and what does not matter",
-	.options = "set threads sandbox python cache quiet verbose help",
+	.options = "set size dtype threads sandbox python cache quiet "
+		   "verbose help",
 	.argument_min = 1,
 	.argument_max = 4096,
 	.run = check,

@@ -69,8 +69,8 @@ const struct kf_command kf_command_prompt = {
 	.name = "prompt",
 	.arguments = "PROBLEM",
 	.summary = "show what would be sent to the model, and send nothing",
-	.options = "platform set prompts context attempts target threads "
-		   "sandbox python cache json quiet verbose help",
+	.options = "platform set size dtype prompts context attempts target "
+		   "threads sandbox python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 1,
 	.run = prompt,

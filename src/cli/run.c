@@ -397,8 +397,8 @@ const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
-	.options = "platform model attempts target out start set record "
-		   "prompts temperature max-tokens budget-tokens "
+	.options = "platform model attempts target out start set size dtype "
+		   "record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run "
 		   "rules baseline calls seed threads sandbox python cache "
 		   "json quiet verbose help",

@@ -155,8 +155,8 @@ const struct kf_command kf_command_verify = {
 	.name = "verify",
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
-	.options = "platform set rules baseline calls seed stop-after threads sandbox "
-		   "python cache json quiet verbose help",
+	.options = "platform set size dtype rules baseline calls seed stop-after "
+		   "threads sandbox python cache json quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,
 	.run = verify,

@@ -69,6 +69,7 @@ static void begin(const struct kf_evaluate_request *req,
 	*out = (struct kf_verdict) {
 		.text.max = KF_FEEDBACK_BYTES,
 		.in_process = req->platform->driver->in_process,
+		.kind = req->problem->kind,
 		.time_ns = nan,
 		.baseline_ns = nan,
 		.speedup = { nan, nan, nan, nan, 0 },

@@ -27,7 +27,8 @@ enum kf_state kf_state_by_name(const char *name);
 
 /* Which baseline the times are set against. */
 enum kf_baseline_use {
-	KF_BASELINE_LIVE,	/* a live PyTorch process, blocks in turn */
+	KF_BASELINE_LIVE,	/* a live process of the reference, blocks in
+				   turn */
 	KF_BASELINE_STORED,	/* the last one measured; no process */
 	KF_BASELINE_NONE,
 };
@@ -94,7 +95,8 @@ struct kf_verdict {
 
 	double time_ns;			/* candidate, median; NaN unless timed and
 					   correct */
-	double baseline_ns;		/* eager, median; NaN if none */
+	double baseline_ns;		/* the reference's, median; NaN if none */
+	enum kf_problem_kind kind;	/* the problem's: what that reference is */
 	bool baseline_live;
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
 					   for STORED only .ratio is set */

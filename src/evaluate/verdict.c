@@ -121,6 +121,8 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "time_ns", kf_json_number(v->time_ns));
 	json_object_set_new(json, "baseline_ns",
 			    kf_json_number(v->baseline_ns));
+	json_object_set_new(json, "baseline",
+			    json_string(kf_problem_baseline(v->kind)));
 	json_object_set_new(json, "baseline_live",
 			    json_boolean(v->baseline_live));
 	json_object_set_new(json, "speedup", ratio_to_json(&v->speedup));
@@ -170,8 +172,9 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 	say_time(v->time_ns, out);
 	kf_buf_puts(out, " a call (median)");
 	if (!isnan(v->baseline_ns)) {
-		kf_buf_puts(out, v->baseline_live ? ", PyTorch eager " :
-			    ", PyTorch eager (stored) ");
+		kf_buf_printf(out, ", %s%s ",
+			      kf_problem_baseline_words(v->kind),
+			      v->baseline_live ? "" : " (stored)");
 		say_time(v->baseline_ns, out);
 	}
 	if (!isnan(v->speedup.ratio))

@@ -12,6 +12,8 @@ struct kf_setup_spec {
 	const char *python;		/* NULL: found */
 	const char *const *set;		/* NAME=VALUE for problems */
 	size_t set_count;
+	const char *size;		/* NULL, or a preset of problems */
+	enum kf_dtype dtype;		/* NONE: the problem's own */
 	const char *cache_path;		/* NULL: the user's cache folder */
 	unsigned threads;		/* 0: as many as the device has units */
 	enum kf_sandbox_tier tier_min;

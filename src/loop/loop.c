@@ -559,6 +559,7 @@ static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
 	code = kf_store_get(run->store, kf_json_str(info, "source", ""),
 			    &text, err);
 	*out = (struct kf_problem) {
+		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
 		.path = kf_strdup(kf_json_str(info, "path", "")),
 		.name = kf_strdup(kf_json_str(row, "name", "")),
 		.source = kf_strdup(kf_buf_str(&text)),

@@ -39,6 +39,8 @@ enum kf_code kf_publish_best(const char *run_dir,
 			     struct kf_err *err)
 {
 	const struct kf_candidate *candidate = &attempt->candidate;
+	struct kf_problem_file file[KF_PROBLEM_FILES_MAX];
+	size_t file_count = kf_problem_files(problem, file);
 	char *dir = kf_publish_path(run_dir, problem);
 	enum kf_code code = kf_mkdir_p(dir, err);
 
@@ -46,9 +48,9 @@ enum kf_code kf_publish_best(const char *run_dir,
 		code = write_named(dir, candidate->file[i].name,
 				   candidate->file[i].text,
 				   candidate->file[i].len, err);
-	if (!code)
-		code = write_named(dir, "problem.py", problem->source,
-				   strlen(problem->source), err);
+	for (size_t i = 0; !code && i < file_count; i++)
+		code = write_named(dir, file[i].name, file[i].text,
+				   file[i].len, err);
 	if (!code)
 		code = write_verdict(dir, attempt, verdict, err);
 	*path = dir;

@@ -30,7 +30,8 @@ static enum kf_code add_problem(struct kf_run *run, const char *path,
 			    strlen(problem.source), hash, err);
 	if (code)
 		goto out;
-	info = json_pack("{s:s, s:s}", "path", path, "source", hash);
+	info = json_pack("{s:s, s:s, s:s}", "path", path, "kind",
+			 kf_problem_kind_name(problem.kind), "source", hash);
 	code = kf_store_problem_add(run->store, problem.name, problem.hash,
 				    info, &id, err);
 out:

@@ -1,8 +1,9 @@
 #include <sys/utsname.h>
 
+#include "problem/kind.h"
 #include "problem/reference.h"
 
-#define FORMAT 1
+#define FORMAT 2
 
 /* The processor by its name; what else decides a time is in the key too. */
 static void device_name(char out[128])
@@ -35,20 +36,23 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 {
 	char device[128], hash[KF_HASH_HEX];
 	char *cache, *folder = NULL, *text = NULL;
-	struct kf_python python = { 0 };
 	enum kf_code code = kf_cache_folder(spec->cache_path, &cache, err);
 
 	*about = NULL;
 	*path = NULL;
-	if (!code)
-		code = kf_python_probe(spec->python, cache, &python, err);
 	if (code)
 		goto out;
 	device_name(device);
 	*about = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s}",
 			   "format", FORMAT, "problem", problem->hash,
 			   "device", device, "threads", (int)spec->threads,
-			   "torch", python.torch, "precision", "as declared");
+			   "baseline", kf_problem_baseline(problem->kind),
+			   "precision", "as declared");
+	if (*about)
+		code = kf_problem_tables[problem->kind]->describe(spec, *about,
+								  err);
+	if (code)
+		goto out;
 	if (!*about) {
 		code = kf_fail(err, KF_E_INPUT, "the processor's name is not "
 			       "UTF-8");
@@ -61,7 +65,6 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 	if (!code)
 		*path = kf_format("%s/%.32s.json", folder, hash);
 out:
-	kf_python_release(&python);
 	free(folder);
 	free(text);
 	free(cache);

@@ -1,15 +1,13 @@
 #include "problem/problem.h"
 
 #include <ctype.h>
-#include <errno.h>
 
-#include "problem/rewrite.h"
+#include "problem/kind.h"
 
-#define SOURCE_BYTES (1u << 20)
 #define NAME_BYTES 100
 
 /* "dir/19 ReLU.py" -> "19_ReLU": fit for paths, stores and prompts. */
-static char *name_of(const char *path)
+char *kf_problem_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *stem = slash ? slash + 1 : path;
@@ -27,66 +25,60 @@ static char *name_of(const char *path)
 	return name;
 }
 
-static enum kf_code read_source(const char *path, char **source,
-				struct kf_err *err)
+/* Python takes what no other kind claims. */
+enum kf_problem_kind kf_problem_kind_of(const char *path)
 {
-	struct kf_buf text = { .max = SOURCE_BYTES };
-	enum kf_code code;
-	json_t *utf8 = NULL;
-
-	if (!kf_path_exists(path)) {
-		code = kf_fail(err, KF_E_INPUT, "cannot read problem %s: %s",
-			       path, strerror(errno));
-		goto out;
-	}
-	if (kf_path_is_dir(path)) {
-		code = kf_fail(err, KF_E_INPUT, "problem %s is a folder; a "
-			       "Python file is wanted", path);
-		goto out;
-	}
-	code = kf_file_read(path, &text, err);
-	if (code == KF_E_LIMIT)
-		code = kf_fail(err, KF_E_INPUT, "problem %s is larger than "
-			       "%u bytes", path, SOURCE_BYTES);
-	if (code)
-		goto out;
-	/* jansson makes a string of nothing but UTF-8. */
-	utf8 = json_stringn(kf_buf_str(&text), text.len);
-	if (!utf8 || memchr(kf_buf_str(&text), '\0', text.len))
-		code = kf_fail(err, KF_E_INPUT, "problem %s is not a Python "
-			       "file in UTF-8", path);
-	else
-		*source = kf_strdup(kf_buf_str(&text));
-out:
-	json_decref(utf8);
-	kf_buf_release(&text);
-	return code;
+	for (size_t i = KF_PROBLEM_KINDS; i-- > KF_PROBLEM_PYTHON + 1;)
+		if (kf_problem_tables[i] && kf_problem_tables[i]->claims(path))
+			return (enum kf_problem_kind)i;
+	return KF_PROBLEM_PYTHON;
 }
 
 enum kf_code kf_problem_read(const struct kf_problem_spec *spec,
 			     struct kf_problem *out, struct kf_err *err)
 {
+	enum kf_problem_kind kind = kf_problem_kind_of(spec->path);
 	enum kf_code code;
 
-	*out = (struct kf_problem) { 0 };
-	code = read_source(spec->path, &out->source, err);
-	for (size_t i = 0; !code && i < spec->set_count; i++) {
-		char *changed = NULL;
-
-		code = kf_rewrite(out->source, spec->set[i], &changed, err);
-		if (code)
-			break;
-		free(out->source);
-		out->source = changed;
-	}
+	*out = (struct kf_problem) { .kind = kind };
+	code = kf_problem_tables[kind]->read(spec, out, err);
 	if (code) {
 		kf_problem_release(out);
 		return code;
 	}
 	out->path = kf_strdup(spec->path);
-	out->name = name_of(spec->path);
 	kf_hash_hex(out->source, strlen(out->source), out->hash);
 	return KF_OK;
+}
+
+enum kf_code kf_problem_presets(const struct kf_problem_spec *spec,
+				json_t **out, struct kf_err *err)
+{
+	enum kf_problem_kind kind = kf_problem_kind_of(spec->path);
+
+	return kf_problem_tables[kind]->presets(spec, out, err);
+}
+
+size_t kf_problem_files(const struct kf_problem *problem,
+			struct kf_problem_file out[KF_PROBLEM_FILES_MAX])
+{
+	return kf_problem_tables[problem->kind]->files(problem, out);
+}
+
+enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
+			    const struct kf_problem *problem,
+			    struct kf_bundle *out, struct kf_err *err)
+{
+	return kf_problem_tables[problem->kind]->open(spec, problem, out, err);
+}
+
+enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
+			       const struct kf_problem *problem,
+			       const struct kf_bundle *bundle,
+			       struct kf_baseline **out, struct kf_err *err)
+{
+	return kf_problem_tables[problem->kind]->start(spec, problem, bundle,
+						       out, err);
 }
 
 void kf_problem_release(struct kf_problem *problem)

@@ -2,10 +2,11 @@
  * problem.h - what is to be computed, and the bundle: the problem made
  * concrete.
  *
- * A problem is a PyTorch file in the KernelBench form (class Model,
- * get_inputs(), get_init_inputs()). python/reference.py, run in the sandbox,
- * turns it into a bundle: a folder of safetensors files and bundle.json, kept
- * in a cache by content.
+ * A problem is of one of two kinds: a PyTorch file in the KernelBench form
+ * (class Model, get_inputs(), get_init_inputs()), or a folder with problem.json
+ * and reference.c, for which no Python is needed. Its reference, run in the
+ * sandbox, turns it into a bundle: a folder of safetensors files and
+ * bundle.json, kept in a cache by content.
  *
  *	public/   bundle.json: shapes, dtypes, names, counts, domains
  *	inputs/   data that a candidate may see, one call at a time
@@ -23,13 +24,35 @@
 #include "base/json.h"
 #include "sandbox/sandbox.h"
 
+struct kf_platform;
+
+enum kf_problem_kind {
+	KF_PROBLEM_PYTHON,
+	KF_PROBLEM_C,
+	KF_PROBLEM_KINDS
+};
+/* "python", "c": kept in stores. An unknown name is Python's: older stores
+ * have none. */
+const char *kf_problem_kind_name(enum kf_problem_kind kind);
+enum kf_problem_kind kf_problem_kind_by_name(const char *name);
+/* What the reference's time is called: "eager", "reference"; in words,
+ * "PyTorch eager", "reference". */
+const char *kf_problem_baseline(enum kf_problem_kind kind);
+const char *kf_problem_baseline_words(enum kf_problem_kind kind);
+
 struct kf_problem_spec {
-	const char *path;		/* the .py file */
-	const char *const *set;		/* "NAME=VALUE" rewrites of assignments */
+	const char *path;		/* the .py file; a C problem's folder or its
+					   problem.json */
+	const char *size;		/* NULL, or the name of a preset of sizes */
+	const char *const *set;		/* "NAME=VALUE" rewrites of assignments or
+					   sizes; they win over the preset */
 	size_t set_count;
+	enum kf_dtype dtype;		/* NONE: the problem's own; C problems only */
+	const struct kf_platform *platform;	/* where the baseline of a C problem
+					   is compiled for; NULL: the CPU */
 	const char *python;		/* NULL: KFORGE_PYTHON, else found */
 	const char *cache_path;		/* NULL: $XDG_CACHE_HOME/kforge, ~/.cache/kforge */
-	unsigned threads;		/* for torch and candidates; >= 1 */
+	unsigned threads;		/* for references and candidates; >= 1 */
 	enum kf_sandbox_tier tier_min;
 	uint64_t timeout_ns;		/* for making a bundle */
 	uint64_t memory_bytes;		/* likewise */
@@ -38,20 +61,47 @@ struct kf_problem_spec {
 };
 
 struct kf_problem {
-	char *path, *name;		/* owned; name: file's stem, "softmax" */
-	char *source;			/* owned; text after --set rewrites */
+	enum kf_problem_kind kind;
+	char *path, *name;		/* owned; name: the file's stem or the
+					   folder's name, "softmax" */
+	char *source;	/* owned; with all rewrites: what a prompt shows, and
+			   all that the bundle is made of. C: problem.json as it
+			   was chosen and reference.c, headed */
 	char hash[KF_HASH_HEX];		/* of that text: names the problem */
 };
 
-/* Reads the file only (no Python): missing file, not UTF-8, over 1 MiB, or a
- * --set whose NAME is not assigned at top level is KF_E_INPUT. */
+/* By its path alone; Python's for what no other kind claims. */
+enum kf_problem_kind kf_problem_kind_of(const char *path);
+/* Reads files only, runs nothing: missing file, not UTF-8, over 1 MiB, a
+ * malformed problem.json, or a --set whose NAME is not known is KF_E_INPUT. */
 KF_MUST_CHECK enum kf_code kf_problem_read(const struct kf_problem_spec *spec,
 		struct kf_problem *out, struct kf_err *err);
 void kf_problem_release(struct kf_problem *problem);
+/* The presets of sizes that spec->path has: {"test": {"ROWS": 16}}, values as
+ * they stand there, numbers or text. *out is a new reference. */
+KF_MUST_CHECK enum kf_code kf_problem_presets(
+		const struct kf_problem_spec *spec, json_t **out,
+		struct kf_err *err);
+/* "dir/19 ReLU.py" gives "19_ReLU": fit for paths, stores, prompts. Caller
+ * frees. */
+char *kf_problem_name(const char *path);
+
+/* The files that the source is made of, as they would be written. */
+struct kf_problem_file {
+	const char *name;	/* "problem.py", "problem.json", "reference.c" */
+	const char *language;	/* for a fence: "python", "json", "c" */
+	const char *text;	/* lies in problem->source; len bytes of it */
+	size_t len;
+};
+#define KF_PROBLEM_FILES_MAX 2
+/* Returns how many. */
+size_t kf_problem_files(const struct kf_problem *problem,
+			struct kf_problem_file out[KF_PROBLEM_FILES_MAX]);
 
 struct kf_tensor_info {
 	char *name;		/* owned; weights: state_dict name; inputs: forward's
-				   parameter name; outputs: "out0" */
+				   parameter name; outputs: "out0". C: as in
+				   problem.json */
 	enum kf_dtype dtype;
 	int rank;
 	int64_t shape[KF_MAX_RANK];
@@ -106,41 +156,45 @@ struct kf_bundle {
 /* Finds the bundle in the cache or makes it. Bad problems are KF_E_INPUT with
  * one sentence (no class Model; exception in forward, with its last line; the
  * reference differs from itself; non-finite reference; ...), no Python or no
- * torch is KF_E_UNAVAIL, out of memory KF_E_LIMIT. Nothing half-made stays. */
+ * torch, or no compiler, is KF_E_UNAVAIL, out of memory KF_E_LIMIT. Nothing
+ * half-made stays. */
 KF_MUST_CHECK enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, struct kf_bundle *out,
 		struct kf_err *err);
 void kf_bundle_release(struct kf_bundle *bundle);
 
-/* --- the baseline: the reference in PyTorch, one live process ------------ */
+/* --- the baseline: the reference, one live process ----------------------- */
 struct kf_baseline;
 
 struct kf_baseline_info {
-	char torch[32];		/* version */
+	char version[96];	/* of torch, or of the compiler */
 	unsigned threads;
 	uint64_t ready_ns;	/* from start to ready for the first call */
 };
 
 /* Begins to start it (imports torch in the background: seconds) and returns
- * at once; the first kf_baseline_time waits. bundle and what spec points to
- * must outlive it; each call may take spec->timeout_ns. */
+ * at once; the first kf_baseline_time waits. A Python problem's runs in eager
+ * PyTorch; a C problem's is reference.c, compiled as the platform compiles
+ * programs and run in a worker as they are. bundle and what spec points to must
+ * outlive it; each call may take spec->timeout_ns. */
 KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem,
 		const struct kf_bundle *bundle,
 		struct kf_baseline **out, struct kf_err *err);
-/* Runs eager once on each of the given cases (inputs copied in and state
- * restored untimed), time_ns[i] is the forward's own time, delay_ns[i] how long
- * its threads waited for a processor in it (0 if unknown). A count of 0 waits
- * until it is ready for the first call. After a failure
- * it is dead: every later call fails with KF_E_UNAVAIL. */
+/* Runs it once on each of the given cases (inputs copied in and state restored
+ * untimed), time_ns[i] is the forward's own time, delay_ns[i] how long its
+ * threads waited for a processor in it (0 if unknown). A count of 0 waits until
+ * it is ready for the first call. After a failure it is dead: every later call
+ * fails with KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, uint64_t *delay_ns, struct kf_err *err);
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);
 
-/* The last baseline measured for this problem on this device with this torch,
- * number of threads and precision; kept apart from the bundle. false: none. */
+/* The last baseline measured for this problem on this device with this torch
+ * or compile command, number of threads and precision; kept apart from the
+ * bundle. false: none. */
 bool kf_baseline_stored(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t *time_ns_median,
 		char measured_at[32]);

@@ -1,0 +1,399 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "problem/baseline.h"
+#include "problem/eager.h"
+#include "problem/reference.h"
+
+#define ALIGN 4096u
+#define LINE_BYTES (16u << 10)
+#define LIFE_NS (24 * 3600 * KF_NS_PER_S)	/* longest a process may live */
+#define SCRATCH_BYTES (64u << 20)
+#define POLL_MS 20
+
+struct eager {
+	struct kf_baseline base;
+	struct kf_problem_spec spec;	/* borrowed members */
+	const struct kf_bundle *bundle;
+	struct kf_sandbox *box;
+	char *job_folder;		/* owned; NULL once removed */
+	int control_fd, arena_fd;
+	char *arena;
+	size_t arena_bytes;
+	size_t *in_at, *weight_at;	/* owned; offsets in the arena */
+	struct kf_buf line;		/* what came so far */
+	uint64_t start_ns;
+	bool ready;
+};
+
+/* --- the arena: memory that both sides map ------------------------------- */
+
+static size_t take(size_t *end, size_t bytes)
+{
+	size_t at = *end;
+
+	*end += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+	return at;
+}
+
+static bool has_weight_set(const struct kf_bundle *bundle)
+{
+	for (size_t i = 0; i < bundle->set_count; i++)
+		if (bundle->set[i].weight)
+			return true;
+	return false;
+}
+
+static json_t *place_of(const struct kf_tensor_info *info, size_t at)
+{
+	json_t *shape, *place;
+
+	if (!info->dtype)
+		return json_null();
+	shape = json_array();
+	for (int i = 0; i < info->rank; i++)
+		json_array_append_new(shape, json_integer(info->shape[i]));
+	place = json_pack("{s:I, s:s, s:o}", "offset", (json_int_t)at,
+			  "dtype", kf_dtype_name(info->dtype), "shape",
+			  shape);
+	return place;
+}
+
+/* Decides where everything lies; describes it in the request. */
+static void lay_out(struct eager *b, json_t *request)
+{
+	json_t *in = json_array(), *weight = json_array();
+	const struct kf_bundle *bundle = b->bundle;
+
+	b->in_at = kf_alloc(bundle->in_count * sizeof(b->in_at[0]));
+	b->weight_at = kf_alloc(bundle->weight_count *
+				sizeof(b->weight_at[0]));
+	for (size_t i = 0; i < bundle->in_count; i++) {
+		b->in_at[i] = take(&b->arena_bytes, bundle->in[i].bytes);
+		json_array_append_new(in, place_of(&bundle->in[i],
+						   b->in_at[i]));
+	}
+	for (size_t i = 0; has_weight_set(bundle) &&
+	     i < bundle->weight_count; i++) {
+		b->weight_at[i] = take(&b->arena_bytes,
+				       bundle->weight[i].bytes);
+		json_array_append_new(weight, place_of(&bundle->weight[i],
+						       b->weight_at[i]));
+	}
+	take(&b->arena_bytes, 1);	/* never empty */
+	json_object_set_new(request, "inputs", in);
+	json_object_set_new(request, "weights", weight);
+	json_object_set_new(request, "arena_bytes",
+			    json_integer((json_int_t)b->arena_bytes));
+}
+
+static enum kf_code open_arena(struct eager *b, struct kf_err *err)
+{
+	b->arena_fd = memfd_create("kforge-baseline", MFD_CLOEXEC |
+				   MFD_ALLOW_SEALING);
+	if (b->arena_fd < 0 || ftruncate(b->arena_fd, (off_t)b->arena_bytes))
+		return kf_fail_errno(err, "cannot make shared memory");
+	/* The other side must not cut it short under our feet. */
+	if (fcntl(b->arena_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		return kf_fail_errno(err, "cannot seal shared memory");
+	b->arena = mmap(NULL, b->arena_bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED, b->arena_fd, 0);
+	if (b->arena == MAP_FAILED) {
+		b->arena = NULL;
+		return kf_fail_errno(err, "cannot map shared memory");
+	}
+	return KF_OK;
+}
+
+static void write_case(struct eager *b, const struct kf_case *c)
+{
+	const struct kf_bundle *bundle = b->bundle;
+
+	for (size_t i = 0; i < bundle->in_count; i++)
+		if (c->in[i] && bundle->in[i].bytes)
+			memcpy(b->arena + b->in_at[i], c->in[i],
+			       bundle->in[i].bytes);
+	for (size_t i = 0; c->weight && i < bundle->weight_count; i++)
+		if (bundle->weight[i].bytes)
+			memcpy(b->arena + b->weight_at[i], c->weight[i],
+			       bundle->weight[i].bytes);
+}
+
+/* --- the conversation ---------------------------------------------------- */
+
+static enum kf_code fail_ended(struct eager *b, struct kf_err *err)
+{
+	struct kf_outcome outcome = { 0 };
+	enum kf_code code = kf_sandbox_wait(b->box, &outcome, err);
+
+	if (!code)
+		code = kf_reference_ended(&outcome, &b->spec, b->base.name,
+					  err);
+	kf_outcome_release(&outcome);
+	return code;
+}
+
+/* Waits until b->line begins with a whole line. */
+static enum kf_code wait_line(struct eager *b, uint64_t deadline_ns,
+			      struct kf_err *err)
+{
+	struct pollfd p = { .fd = b->control_fd, .events = POLLIN };
+	char chunk[1024];
+	ssize_t got;
+
+	while (!memchr(kf_buf_str(&b->line), '\n', b->line.len)) {
+		if (b->spec.cancel && *b->spec.cancel)
+			return kf_fail(err, KF_E_CANCELED, "stopped");
+		if (kf_now_ns() > deadline_ns)
+			return kf_fail(err, KF_E_TIMEOUT, "problem %s: the "
+				       "baseline took longer than %.0f s",
+				       b->base.name,
+				       (double)b->spec.timeout_ns / 1e9);
+		if (poll(&p, 1, POLL_MS) <= 0) {
+			if (kf_sandbox_ended(b->box))
+				return fail_ended(b, err);
+			continue;
+		}
+		got = read(b->control_fd, chunk, sizeof(chunk));
+		if (got <= 0)
+			return fail_ended(b, err);
+		if (!kf_buf_add(&b->line, chunk, (size_t)got))
+			return kf_fail(err, KF_E_INPUT, "problem %s: the "
+				       "baseline talks nonsense", b->base.name);
+	}
+	return KF_OK;
+}
+
+/* The next answer: its first word must be `word`; *rest is what follows, for
+ * the caller to free. */
+static enum kf_code read_answer(struct eager *b, const char *word,
+				char **rest, struct kf_err *err)
+{
+	uint64_t deadline_ns = kf_now_ns() + b->spec.timeout_ns;
+	enum kf_code code = wait_line(b, deadline_ns, err);
+	size_t len, word_len = strlen(word);
+	json_t *answer = NULL;
+	char *line;
+
+	*rest = NULL;
+	if (code)
+		return code;
+	len = strcspn(kf_buf_str(&b->line), "\n");
+	line = kf_strndup(kf_buf_str(&b->line), len);
+	kf_buf_clear(&b->line);	/* one answer to one question */
+	if (strncmp(line, word, word_len) == 0 && line[word_len] == ' ') {
+		*rest = kf_strdup(line + word_len + 1);
+		free(line);
+		return KF_OK;
+	}
+	if (strncmp(line, "error ", 6) == 0 &&
+	    kf_json_parse(line + 6, len - 6, "answer", &answer, NULL) == KF_OK)
+		code = kf_reference_error(answer, b->base.name, err);
+	if (!code)
+		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
+			       "talks nonsense", b->base.name);
+	json_decref(answer);
+	free(line);
+	return code;
+}
+
+/* The job's files have been read when it is ready. */
+static void remove_job(struct eager *b)
+{
+	if (b->job_folder && kf_remove_tree(b->job_folder, NULL))
+		kf_logf(b->spec.log, KF_LOG_WARN, "cannot remove %s",
+			b->job_folder);
+	free(b->job_folder);
+	b->job_folder = NULL;
+}
+
+static enum kf_code wait_ready(struct eager *b, struct kf_err *err)
+{
+	const char *version = NULL;
+	json_t *about = NULL;
+	char *rest;
+	enum kf_code code = read_answer(b, "ready", &rest, err);
+
+	if (code)
+		return code;
+	if (kf_json_parse(rest, strlen(rest), "answer", &about, NULL) == KF_OK)
+		version = kf_json_str(about, "torch", NULL);
+	if (version)
+		snprintf(b->base.info.version, sizeof(b->base.info.version),
+			 "%s", version);
+	b->base.info.ready_ns = kf_now_ns() - b->start_ns;
+	b->ready = true;
+	json_decref(about);
+	free(rest);
+	remove_job(b);
+	return KF_OK;
+}
+
+/* "TIME DELAY", both in ns. */
+static bool read_time(char *text, uint64_t *time_ns, uint64_t *delay_ns)
+{
+	char *space = strchr(text, ' ');
+
+	if (!space)
+		return false;
+	*space = '\0';
+	return kf_parse_u64(text, time_ns) && *time_ns &&
+		kf_parse_u64(space + 1, delay_ns);
+}
+
+static enum kf_code time_one(struct eager *b, const struct kf_case *c,
+			     uint64_t *time_ns, uint64_t *delay_ns,
+			     struct kf_err *err)
+{
+	const char *question = c->weight ? "run 1\n" : "run 0\n";
+	enum kf_code code;
+	char *rest;
+
+	write_case(b, c);
+	if (send(b->control_fd, question, strlen(question), MSG_NOSIGNAL) !=
+	    (ssize_t)strlen(question))
+		return fail_ended(b, err);
+	code = read_answer(b, "ok", &rest, err);
+	if (!code && !read_time(rest, time_ns, delay_ns))
+		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
+			       "gave no time", b->base.name);
+	free(rest);
+	return code;
+}
+
+static enum kf_code be_ready(struct kf_baseline *baseline, struct kf_err *err)
+{
+	struct eager *b = (struct eager *)baseline;
+
+	return b->ready ? KF_OK : wait_ready(b, err);
+}
+
+static enum kf_code time_case(struct kf_baseline *baseline,
+			      const struct kf_case *kase, uint64_t *time_ns,
+			      uint64_t *delay_ns, struct kf_err *err)
+{
+	return time_one((struct eager *)baseline, kase, time_ns, delay_ns, err);
+}
+
+/* --- start and end ------------------------------------------------------- */
+
+static enum kf_code make_job_folder(struct eager *b, const char *cache,
+				    struct kf_err *err)
+{
+	enum kf_code code;
+
+	b->job_folder = kf_format("%s/baseline-XXXXXX", cache);
+	if (mkdtemp(b->job_folder) && chmod(b->job_folder, 0755) == 0)
+		return KF_OK;
+	code = kf_fail_errno(err, "cannot make folder %s", b->job_folder);
+	free(b->job_folder);
+	b->job_folder = NULL;
+	return code;
+}
+
+static enum kf_code start_process(struct eager *b,
+				  const struct kf_problem *problem,
+				  const struct kf_python *python,
+				  json_t *request, struct kf_err *err)
+{
+	struct kf_fd_pass fds[2] = {
+		{ -1, KF_REFERENCE_CONTROL_FD },
+		{ b->arena_fd, KF_REFERENCE_ARENA_FD },
+	};
+	struct kf_reference_spec job = {
+		.problem_spec = &b->spec, .problem = problem,
+		.python = python, .mode = "serve",
+		.job_folder = b->job_folder, .request = request,
+		.wall_ns = LIFE_NS, .file_bytes = SCRATCH_BYTES,
+		.fd = fds, .fd_count = KF_COUNT(fds),
+	};
+	int pair[2];
+	enum kf_code code;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return kf_fail_errno(err, "cannot make a socket");
+	b->control_fd = pair[0];
+	fds[0].source = pair[1];
+	json_object_set_new(request, "control",
+			    json_integer(KF_REFERENCE_CONTROL_FD));
+	json_object_set_new(request, "arena",
+			    json_integer(KF_REFERENCE_ARENA_FD));
+	code = kf_reference_start(&job, &b->box, err);
+	close(pair[1]);
+	return code;
+}
+
+static void release(struct kf_baseline *baseline)
+{
+	struct eager *b = (struct eager *)baseline;
+
+	kf_sandbox_free(b->box);
+	remove_job(b);
+	if (b->control_fd >= 0)
+		close(b->control_fd);
+	if (b->arena)
+		munmap(b->arena, b->arena_bytes);
+	if (b->arena_fd >= 0)
+		close(b->arena_fd);
+	kf_buf_release(&b->line);
+	free(b->in_at);
+	free(b->weight_at);
+	free(b);
+}
+
+static const struct kf_baseline_table table = {
+	.ready = be_ready,
+	.time = time_case,
+	.free = release,
+};
+
+enum kf_code kf_eager_start(const struct kf_problem_spec *spec,
+			    const struct kf_problem *problem,
+			    const struct kf_bundle *bundle,
+			    struct kf_baseline **out, struct kf_err *err)
+{
+	struct eager *b = kf_alloc(sizeof(*b));
+	json_t *request = json_object();
+	struct kf_python python = { 0 };
+	enum kf_code code;
+	char *cache;
+
+	*out = NULL;
+	b->base.table = &table;
+	b->spec = *spec;
+	b->base.name = kf_strdup(problem->name);
+	b->bundle = bundle;
+	b->control_fd = b->arena_fd = -1;
+	b->line.max = LINE_BYTES;
+	b->start_ns = kf_now_ns();
+	b->base.info.threads = spec->threads;
+	code = kf_cache_folder(spec->cache_path, &cache, err);
+	if (!code)
+		code = kf_python_probe(spec->python, cache, &python, err);
+	if (code)
+		goto out;
+	snprintf(b->base.info.version, sizeof(b->base.info.version), "%s",
+		 python.torch);
+	lay_out(b, request);
+	code = open_arena(b, err);
+	if (!code)
+		code = make_job_folder(b, cache, err);
+	if (code)
+		goto out;
+	write_case(b, &bundle->set[0]);		/* what it warms up on */
+	code = start_process(b, problem, &python, request, err);
+out:
+	json_decref(request);
+	free(cache);
+	kf_python_release(&python);
+	if (code)
+		kf_baseline_free(&b->base);
+	else
+		*out = &b->base;
+	return code;
+}

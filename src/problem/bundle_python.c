@@ -1,0 +1,175 @@
+/* A Python problem's bundle, made by python/reference.py. */
+#include "problem/bundle_python.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "problem/bundle_cache.h"
+#include "problem/bundle_load.h"
+#include "problem/reference.h"
+
+#define FILE_BYTES (UINT64_C(4) << 30)
+#define RESULT_BYTES (64u << 10)
+#define POLL_NS (10 * KF_NS_PER_MS)
+#define SIZE_POLLS 25		/* polls between looks at the folder's size */
+
+/* What making one needs to know. */
+struct job {
+	const struct kf_problem_spec *spec;
+	const struct kf_problem *problem;
+	const struct kf_python *python;
+};
+
+/* Bytes of all files below folder_fd, which it closes; bounded in depth, for
+ * the program inside may have made it. */
+static uint64_t folder_bytes(int folder_fd, int depth)
+{
+	DIR *dir = folder_fd < 0 ? NULL : fdopendir(folder_fd);
+	struct dirent *entry;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (!dir) {
+		if (folder_fd >= 0)
+			close(folder_fd);
+		return 0;
+	}
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0 ||
+		    fstatat(dirfd(dir), entry->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW))
+			continue;
+		bytes += (uint64_t)st.st_blocks * 512;
+		if (S_ISDIR(st.st_mode) && depth)
+			bytes += folder_bytes(openat(dirfd(dir),
+				entry->d_name, O_RDONLY | O_DIRECTORY |
+				O_NOFOLLOW | O_CLOEXEC), depth - 1);
+	}
+	closedir(dir);
+	return bytes;
+}
+
+/* Waits for the end and watches how much is written meanwhile. */
+static enum kf_code watch(struct kf_sandbox *box, const char *out_folder,
+			  const char *name, struct kf_outcome *outcome,
+			  struct kf_err *err)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; !kf_sandbox_ended(box); i++) {
+		if (i % SIZE_POLLS == 0)
+			bytes = folder_bytes(open(out_folder, O_RDONLY |
+				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 4);
+		if (bytes > KF_BUNDLE_BYTES + (KF_BUNDLE_BYTES >> 3)) {
+			enum kf_code code = kf_sandbox_kill(box, outcome, err);
+
+			return code ? code : kf_fail(err, KF_E_LIMIT,
+				"problem %s: more than %.1f GB were written; "
+				"choose smaller sizes with --set", name,
+				(double)KF_BUNDLE_BYTES / 1e9);
+		}
+		kf_sleep_ns(POLL_NS);
+	}
+	return kf_sandbox_wait(box, outcome, err);
+}
+
+/* result.json, or NULL: a process that was killed has written none. */
+static json_t *read_result(const char *out_folder)
+{
+	char *path = kf_path_join(out_folder, "result.json");
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	json_t *result = NULL;
+	char *text = NULL;
+	struct stat st;
+	ssize_t got;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size <= RESULT_BYTES) {
+		text = kf_alloc(RESULT_BYTES);
+		got = read(fd, text, RESULT_BYTES);
+		if (got > 0 && kf_json_parse(text, (size_t)got, "result.json",
+					     &result, NULL))
+			result = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	unlink(path);
+	free(text);
+	free(path);
+	return result;
+}
+
+static enum kf_code run_reference(void *arg, const char *job_folder,
+				  const char *out_folder, struct kf_err *err)
+{
+	const struct job *job = arg;
+	const struct kf_problem_spec *spec = job->spec;
+	const char *name = job->problem->name;
+
+	json_t *request = json_pack("{s:s, s:I, s:n}", "out", out_folder,
+				    "bytes_max", (json_int_t)KF_BUNDLE_BYTES,
+				    "seed");
+	struct kf_reference_spec reference = {
+		.problem_spec = spec, .problem = job->problem,
+		.python = job->python,
+		.mode = "bundle", .job_folder = job_folder,
+		.out_folder = out_folder, .request = request,
+		.wall_ns = spec->timeout_ns, .file_bytes = FILE_BYTES,
+	};
+	struct kf_outcome outcome = { 0 };
+	struct kf_sandbox *box = NULL;
+	json_t *result = NULL;
+	enum kf_code code = kf_reference_start(&reference, &box, err);
+
+	if (!code)
+		code = watch(box, out_folder, name, &outcome, err);
+	if (code)
+		goto out;
+	if (outcome.end == KF_END_EXITED && outcome.exit_code == 0)
+		result = read_result(out_folder);
+	if (!result)
+		code = kf_reference_ended(&outcome, spec, name, err);
+	else
+		code = kf_reference_error(result, name, err);
+out:
+	kf_sandbox_free(box);
+	kf_outcome_release(&outcome);
+	json_decref(result);
+	json_decref(request);
+	return code;
+}
+
+enum kf_code kf_bundle_python(const struct kf_problem_spec *spec,
+			      const struct kf_problem *problem,
+			      struct kf_bundle *out, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	struct kf_python python = { 0 };
+	struct job job = { spec, problem, &python };
+	struct kf_bundle_maker maker = { .make = run_reference, .arg = &job };
+	char code_hash[KF_HASH_HEX], *content = NULL;
+	enum kf_code code;
+	char *cache;
+
+	*out = (struct kf_bundle) { 0 };
+	code = kf_cache_folder(spec->cache_path, &cache, err);
+	if (!code)
+		code = kf_python_probe(spec->python, cache, &python, err);
+	if (!code)
+		code = kf_reference_hash(code_hash, err);
+	if (code)
+		goto out;
+	content = kf_format("bundle %d\n%s\n%s\n%s\n", KF_BUNDLE_FORMAT,
+			    problem->hash, code_hash, python.torch);
+	maker.content = content;
+	code = kf_bundle_cached(spec, problem, &maker, out, err);
+	out->took_ns = kf_now_ns() - start_ns;
+out:
+	kf_python_release(&python);
+	free(content);
+	free(cache);
+	return code;
+}
