@@ -80,6 +80,8 @@ RUNNER_SHARED_SRC := $(filter-out src/base/json.c src/base/hash.c,\
 	$(sort $(wildcard src/platform/host/*.c src/platform/null/*.c))
 
 LIBRARY := $(BUILD)/libkforge.a
+SCDOC := $(shell command -v scdoc)
+COMPLETIONS := $(addprefix $(BUILD)/completions/,bash zsh fish)
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/kforge) \
 	$(if $(RUNNER_SRC),$(BUILD)/kforge-runner)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
@@ -96,7 +98,8 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check lint fuzz fuzzers bench install clean help
+.PHONY: all tests check lint fuzz fuzzers bench man completions install \
+	uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -120,16 +123,20 @@ fuzz:
 bench: all
 	@KF_BUILD=$(BUILD) $(PYTHON) bench/run
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin \
-		$(DESTDIR)$(PREFIX)/share/kforge \
-		$(DESTDIR)$(PREFIX)/include/kforge
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 include/kforge/*.h $(DESTDIR)$(PREFIX)/include/kforge
-	cp -R platforms prompts problems python include \
-		$(DESTDIR)$(PREFIX)/share/kforge
-	find $(DESTDIR)$(PREFIX)/share/kforge -name __pycache__ -prune \
-		-exec rm -r {} +
+# The page and the completions are made by the program itself, so they never
+# tell of another one.
+man: $(BUILD)/kforge.1
+
+completions: $(COMPLETIONS)
+
+install: all completions $(if $(SCDOC),man)
+	@BUILD='$(BUILD)' scripts/install '$(DESTDIR)$(PREFIX)'
+
+uninstall:
+	@scripts/install --remove '$(DESTDIR)$(PREFIX)'
+
+dist: all completions $(if $(SCDOC),man) $(BUILD)/dist/kforge
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' scripts/dist
 
 clean:
 	rm -rf $(BUILD)
@@ -142,7 +149,9 @@ help:
 	@echo '                clang-tidy'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) s each'
 	@echo 'make bench      the figures of this machine, into bench/results/'
-	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR'
+	@echo 'make man        the manual page, $(BUILD)/kforge.1 (needs scdoc)'
+	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR; uninstall'
+	@echo 'make dist       a folder and an archive for other Linux machines'
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'Variables: CC=clang, SANITIZE=1 (into build-asan), BUILD=folder,'
@@ -169,6 +178,25 @@ $(LIBRARY): $(call object,$(LIBRARY_SRC)) $(BUILD)/sources
 $(BUILD)/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
+
+# The same, finding the libraries that are carried beside it. The old kind of
+# path holds for libraries of libraries too.
+$(BUILD)/dist/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(LINK) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib' -o $@ $^ $(LIBS)
+
+$(BUILD)/kforge.1: docs/man/kforge.1.scd $(BUILD)/kforge
+	@command -v $(or $(SCDOC),scdoc) >/dev/null || { echo 'make man needs \
+	scdoc; on Debian: apt install scdoc' >&2; exit 1; }
+	@$(BUILD)/kforge help --scd >$@.commands
+	@sed -e '/^@COMMANDS@$$/{r $@.commands' -e 'd}' $< | scdoc >$@
+	@rm $@.commands
+	@echo 'MAN  $@'
+
+$(BUILD)/completions/%: $(BUILD)/kforge
+	@mkdir -p $(@D)
+	@$(BUILD)/kforge completions $* >$@
 
 $(BUILD)/kforge-runner: $(call plain_object,$(RUNNER_SRC) $(RUNNER_SHARED_SRC))
 	@mkdir -p $(@D)

@@ -59,12 +59,19 @@ void kf_cli_ratio(double ratio, bool conclusive, char out[32]);
 enum kf_code kf_cli_report(const char *run_dir, bool json,
 			   struct kf_err *err);
 
+/* Commands and options as sections of the manual page, in scdoc's form. */
+void kf_cli_print_manual(void);
+
 /* The commands; each is one file. */
 extern const struct kf_command kf_command_run, kf_command_resume,
 	kf_command_verify, kf_command_show, kf_command_prompt,
 	kf_command_platforms, kf_command_models, kf_command_doctor,
+	kf_command_completions,
 	kf_command_problem, kf_command_problem_check;
 /* Every command; ends with NULL. */
 extern const struct kf_command *const kf_commands[];
+/* The ith command that can be run, members of groups in their group's place;
+ * NULL after the last. */
+const struct kf_command *kf_cli_command(size_t i);
 
 #endif

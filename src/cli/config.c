@@ -1,4 +1,5 @@
 #include "cli/config.h"
+#include "cli/cli.h"
 
 #include <ctype.h>
 
@@ -10,7 +11,6 @@ static const char here[] = "./" FILE_NAME;
 struct reading {
 	const char *path;
 	bool from_here;
-	const struct kf_command *const *commands;
 	const struct kf_command *command;	/* whose options are set */
 	struct kf_options *options;
 };
@@ -156,13 +156,14 @@ static enum kf_code take_section(const struct reading *r,
 	return code;
 }
 
-static const struct kf_command *find_section(const struct reading *r,
-					     const char *name)
+static const struct kf_command *find_section(const char *name)
 {
-	for (size_t i = 0; r->commands[i]; i++)
-		if (strcmp(r->commands[i]->name, name) == 0)
-			return r->commands[i];
-	return NULL;
+	const struct kf_command *command;
+
+	for (size_t i = 0; (command = kf_cli_command(i)); i++)
+		if (strcmp(command->name, name) == 0)
+			break;
+	return command;
 }
 
 static enum kf_code unknown_section(const struct reading *r, const char *typed,
@@ -172,8 +173,8 @@ static enum kf_code unknown_section(const struct reading *r, const char *typed,
 	const char *closest;
 	size_t count = 0;
 
-	for (; r->commands[count] && count < KF_COUNT(name); count++)
-		name[count] = r->commands[count]->name;
+	for (; kf_cli_command(count) && count < KF_COUNT(name); count++)
+		name[count] = kf_cli_command(count)->name;
 	closest = kf_closest(typed, name, count);
 	return kf_fail(err, KF_E_INPUT, "%s: \"%s\": there is no command of "
 		       "this name%s%s%s", r->path, typed,
@@ -210,7 +211,7 @@ static enum kf_code take_all(const struct reading *r, json_t *file,
 	json_t *value;
 
 	json_object_foreach(file, name, value) {
-		const struct kf_command *section = find_section(r, name);
+		const struct kf_command *section = find_section(name);
 
 		if (json_is_object(value) && section)
 			code = take_section(r, section, value, err);
@@ -218,7 +219,7 @@ static enum kf_code take_all(const struct reading *r, json_t *file,
 			return code;
 	}
 	json_object_foreach(file, name, value) {
-		if (json_is_object(value) && find_section(r, name))
+		if (json_is_object(value) && find_section(name))
 			continue;
 		code = take_common(r, name, value, err);
 		if (code)
@@ -228,13 +229,11 @@ static enum kf_code take_all(const struct reading *r, json_t *file,
 }
 
 enum kf_code kf_config_apply(const struct kf_command *command,
-			     const struct kf_command *const *commands,
 			     struct kf_options *options, struct kf_err *err)
 {
 	char *path = kf_config_path();
 	struct reading r = {
 		.path = path,
-		.commands = commands,
 		.command = command,
 		.options = options,
 	};

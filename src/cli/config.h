@@ -16,10 +16,9 @@
 /* The file in use, or NULL if there is none. Caller frees. */
 char *kf_config_path(void);
 
-/* Sets what was not typed. commands ends with NULL; it says which members are
- * sections. Every member of the file is checked, also those for others. */
+/* Sets what was not typed. Every member of the file is checked, also those for
+ * other commands. */
 KF_MUST_CHECK enum kf_code kf_config_apply(const struct kf_command *command,
-		const struct kf_command *const *commands,
 		struct kf_options *options, struct kf_err *err);
 
 #endif

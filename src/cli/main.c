@@ -15,15 +15,30 @@
 const struct kf_command *const kf_commands[] = {
 	&kf_command_run, &kf_command_verify, &kf_command_resume,
 	&kf_command_show, &kf_command_prompt, &kf_command_problem,
-	&kf_command_platforms, &kf_command_models, &kf_command_doctor, NULL,
+	&kf_command_platforms, &kf_command_models, &kf_command_doctor,
+	&kf_command_completions, NULL,
 };
+
+const struct kf_command *kf_cli_command(size_t i)
+{
+	for (size_t k = 0; kf_commands[k]; k++) {
+		const struct kf_command *const *sub = kf_commands[k]->sub;
+
+		if (!sub && i-- == 0)
+			return kf_commands[k];
+		for (; sub && *sub; sub++)
+			if (i-- == 0)
+				return *sub;
+	}
+	return NULL;
+}
 
 static void print_overview(FILE *to)
 {
 	fprintf(to, "kforge - turns a PyTorch module into a faster program "
 		"that it has compiled, run,\nchecked and timed itself\n\n");
 	for (size_t i = 0; kf_commands[i]; i++)
-		fprintf(to, "  %-10s %s\n", kf_commands[i]->name,
+		fprintf(to, "  %-11s %s\n", kf_commands[i]->name,
 			kf_commands[i]->summary);
 	fprintf(to, "\n`kforge COMMAND --help` tells more; "
 		"`kforge --version` which one this is.\n");
@@ -109,7 +124,7 @@ static int run_command(const struct kf_command *command, int argc,
 	kf_options_init(&options);
 	code = kf_options_parse(command, argc, argv, &options, &argument, &err);
 	if (!code && !options.help && !options.no_config)
-		code = kf_config_apply(command, kf_commands, &options, &err);
+		code = kf_config_apply(command, &options, &err);
 	if (code)
 		status = kf_cli_fail(&err);
 	else if (options.help)
@@ -150,6 +165,10 @@ static int help_for(int argc, char **argv)
 {
 	const struct kf_command *command = find_command(kf_commands, argv[0]);
 
+	if (strcmp(argv[0], "--scd") == 0) {	/* for docs/man */
+		kf_cli_print_manual();
+		return KF_EXIT_GOOD;
+	}
 	if (!command)
 		return unknown_command(kf_commands, NULL, argv[0]);
 	if (command->sub && argc > 1) {
