@@ -58,6 +58,26 @@ enum kf_code kf_remove_tree(const char *path, struct kf_err *err);
 /* Reads a whole file into out (its max is the ceiling; KF_E_LIMIT beyond). */
 enum kf_code kf_file_read(const char *path, struct kf_buf *out,
 			  struct kf_err *err);
+/* A file or folder that its maker removes or renames in the end. Its name ends
+ * in ".tmp-" and six characters, and it is locked while its maker lives, so
+ * that what a killed process left can be swept. */
+struct kf_temporary {
+	char *path;	/* owned; NULL when empty */
+	int fd;		/* of the file, for writing, or of the folder */
+};
+/* Its name begins with beside, a path. */
+enum kf_code kf_temporary_file(const char *beside, struct kf_temporary *out,
+			       struct kf_err *err);
+enum kf_code kf_temporary_folder(const char *beside, struct kf_temporary *out,
+				 struct kf_err *err);
+/* Removes it, whatever it holds; then it is empty. */
+enum kf_code kf_temporary_remove(struct kf_temporary *temporary,
+				 struct kf_err *err);
+/* Lets go of it and leaves it where it is. */
+void kf_temporary_release(struct kf_temporary *temporary);
+/* Removes the temporaries of processes that are gone from a folder: those of
+ * this user whose names begin with prefix. What cannot be removed stays. */
+void kf_temporaries_sweep(const char *folder, const char *prefix);
 /* Writes a temporary beside path, syncs it, renames it, syncs the folder:
  * after a crash there is the old file or the new one, never half of it. */
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,

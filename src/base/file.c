@@ -146,26 +146,18 @@ static enum kf_code sync_folder_of(const char *path, struct kf_err *err)
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err)
 {
-	char *temporary = kf_format("%s.XXXXXX", path);
-	enum kf_code code;
-	int fd = mkostemp(temporary, O_CLOEXEC);
+	struct kf_temporary temporary;
+	enum kf_code code = kf_temporary_file(path, &temporary, err);
 
-	if (fd < 0) {
-		code = kf_fail_errno(err, "cannot write %s", path);
-		free(temporary);
+	if (code)
 		return code;
-	}
-	code = write_all(fd, bytes, len, path, err);
-	if (!code && (fchmod(fd, 0644) || fsync(fd)))
+	code = write_all(temporary.fd, bytes, len, path, err);
+	if (!code && (fchmod(temporary.fd, 0644) || fsync(temporary.fd)))
 		code = kf_fail_errno(err, "cannot write %s", path);
-	if (close(fd) && !code)
-		code = kf_fail_errno(err, "cannot write %s", path);
-	if (!code && rename(temporary, path))
+	if (!code && rename(temporary.path, path))
 		code = kf_fail_errno(err, "cannot rename to %s", path);
 	if (code)
-		unlink(temporary);
-	else
-		code = sync_folder_of(path, err);
-	free(temporary);
-	return code;
+		unlink(temporary.path);
+	kf_temporary_release(&temporary);
+	return code ? code : sync_folder_of(path, err);
 }

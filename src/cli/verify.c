@@ -9,7 +9,7 @@ struct verify {
 	struct kf_target target;
 	struct kf_candidate candidate;
 	struct kf_verdict verdict;
-	char *folder;		/* scratch, removed at the end */
+	struct kf_temporary scratch;	/* removed at the end */
 };
 
 static int exit_status(const struct kf_verdict *verdict)
@@ -28,30 +28,32 @@ static int exit_status(const struct kf_verdict *verdict)
 	return status[verdict->state];
 }
 
-static enum kf_code make_scratch(char **out, struct kf_err *err)
+/* A folder for this judgement; what earlier ones left that were killed goes. */
+static enum kf_code make_scratch(struct kf_temporary *out, struct kf_err *err)
 {
 	const char *base = getenv("TMPDIR");
+	char *beside;
+	enum kf_code code;
 
-	*out = kf_format("%s/kforge-verify-XXXXXX", base && *base ? base :
-			 "/tmp");
-	if (mkdtemp(*out))
-		return KF_OK;
-	kf_fail_errno(err, "cannot make a folder %s", *out);
-	free(*out);
-	*out = NULL;
-	return KF_E_IO;
+	if (!base || !*base)
+		base = "/tmp";
+	kf_temporaries_sweep(base, "kforge-verify.");
+	beside = kf_path_join(base, "kforge-verify");
+	code = kf_temporary_folder(beside, out, err);
+	free(beside);
+	return code;
 }
 
 static enum kf_code judge(struct verify *v, const struct kf_options *options,
 			  struct kf_err *err)
 {
 	char *source_dir, *work_dir;
-	enum kf_code code = make_scratch(&v->folder, err);
+	enum kf_code code = make_scratch(&v->scratch, err);
 
 	if (code)
 		return code;
-	source_dir = kf_path_join(v->folder, "source");
-	work_dir = kf_path_join(v->folder, "judge");
+	source_dir = kf_path_join(v->scratch.path, "source");
+	work_dir = kf_path_join(v->scratch.path, "judge");
 	code = kf_candidate_write(&v->candidate, source_dir, err);
 	if (!code)
 		code = kf_judge(&(struct kf_judge_spec) {
@@ -141,9 +143,8 @@ static int verify(const struct kf_options *options, const char **argument,
 		print_json(&v);
 	else if (!code)
 		print_words(&v);
-	if (v.folder && kf_remove_tree(v.folder, &ignored))
+	if (kf_temporary_remove(&v.scratch, &ignored))
 		kf_logf(&log, KF_LOG_WARN, "%s", ignored.text);
-	free(v.folder);
 	kf_verdict_release(&v.verdict);
 	kf_candidate_release(&v.candidate);
 	kf_target_release(&v.target);

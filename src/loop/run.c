@@ -93,17 +93,31 @@ static enum kf_code run_problems(struct kf_run *run, struct kf_err *err)
 	return code;
 }
 
+/* Empty: what a killed session left there is of no use. */
 static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
 {
 	const char *run_dir = kf_store_dir(run->store);
 	char *absolute = realpath(run_dir, NULL);
+	enum kf_code code;
 
 	if (!absolute)
 		return kf_fail_errno(err, "cannot find the run's folder %s",
 				     run_dir);
 	run->work_dir = kf_path_join(absolute, "work");
 	free(absolute);
-	return kf_mkdir_p(run->work_dir, err);
+	code = kf_remove_tree(run->work_dir, err);
+	return code ? code : kf_mkdir_p(run->work_dir, err);
+}
+
+/* A reply is there from its arrival until the store has it. */
+static enum kf_code keep_replies(struct kf_run *run, struct kf_err *err)
+{
+	char *path = kf_path_join(kf_store_dir(run->store), "arrived.jsonl");
+	enum kf_code code = kf_model_keep(run->model, path, err);
+
+	kf_temporaries_sweep(kf_store_dir(run->store), "arrived.");
+	free(path);
+	return code;
 }
 
 static enum kf_code run_with(const struct kf_run_spec *spec,
@@ -121,6 +135,8 @@ static enum kf_code run_with(const struct kf_run_spec *spec,
 	if (!code)
 		code = kf_model_open(spec->model, spec->record_path,
 				     &run.model, err);
+	if (!code)
+		code = keep_replies(&run, err);
 	if (!code)
 		code = run_problems(&run, err);
 	kf_model_free(run.model);

@@ -21,7 +21,7 @@ struct eager {
 	struct kf_problem_spec spec;	/* borrowed members */
 	const struct kf_bundle *bundle;
 	struct kf_sandbox *box;
-	char *job_folder;		/* owned; NULL once removed */
+	struct kf_temporary job;	/* its folder; empty once removed */
 	int control_fd, arena_fd;
 	char *arena;
 	size_t arena_bytes;
@@ -205,11 +205,10 @@ static enum kf_code read_answer(struct eager *b, const char *word,
 /* The job's files have been read when it is ready. */
 static void remove_job(struct eager *b)
 {
-	if (b->job_folder && kf_remove_tree(b->job_folder, NULL))
-		kf_logf(b->spec.log, KF_LOG_WARN, "cannot remove %s",
-			b->job_folder);
-	free(b->job_folder);
-	b->job_folder = NULL;
+	struct kf_err err = { 0 };
+
+	if (kf_temporary_remove(&b->job, &err))
+		kf_logf(b->spec.log, KF_LOG_WARN, "%s", err.text);
 }
 
 static enum kf_code wait_ready(struct eager *b, struct kf_err *err)
@@ -285,14 +284,13 @@ static enum kf_code time_case(struct kf_baseline *baseline,
 static enum kf_code make_job_folder(struct eager *b, const char *cache,
 				    struct kf_err *err)
 {
-	enum kf_code code;
+	char *beside = kf_path_join(cache, "baseline");
+	enum kf_code code = kf_temporary_folder(beside, &b->job, err);
 
-	b->job_folder = kf_format("%s/baseline-XXXXXX", cache);
-	if (mkdtemp(b->job_folder) && chmod(b->job_folder, 0755) == 0)
-		return KF_OK;
-	code = kf_fail_errno(err, "cannot make folder %s", b->job_folder);
-	free(b->job_folder);
-	b->job_folder = NULL;
+	if (!code && fchmod(b->job.fd, 0755))
+		code = kf_fail_errno(err, "cannot open %s to the reference",
+				     b->job.path);
+	free(beside);
 	return code;
 }
 
@@ -308,7 +306,7 @@ static enum kf_code start_process(struct eager *b,
 	struct kf_reference_spec job = {
 		.problem_spec = &b->spec, .problem = problem,
 		.python = python, .mode = "serve",
-		.job_folder = b->job_folder, .request = request,
+		.job_folder = b->job.path, .request = request,
 		.wall_ns = LIFE_NS, .file_bytes = SCRATCH_BYTES,
 		.fd = fds, .fd_count = KF_COUNT(fds),
 	};

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -71,28 +70,6 @@ out:
 	return code;
 }
 
-/* What a process that died while making this bundle left behind. */
-static void remove_leftovers(const struct place *place)
-{
-	size_t len = strlen(place->key);
-	DIR *dir = opendir(place->folder);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char *path;
-
-		if (strncmp(entry->d_name, place->key, len) != 0 ||
-		    strncmp(entry->d_name + len, ".tmp-", 5) != 0)
-			continue;
-		path = kf_path_join(place->folder, entry->d_name);
-		if (kf_remove_tree(path, NULL))
-			kf_logf(NULL, KF_LOG_WARN, "cannot remove %s", path);
-		free(path);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 /* Everything on disk, then the name: a bundle under its name is whole. */
 static enum kf_code move_in(const char *made, const struct place *place,
 			    struct kf_err *err)
@@ -114,18 +91,14 @@ static enum kf_code make(const struct kf_problem_spec *spec,
 			 const struct place *place, struct kf_bundle *out,
 			 struct kf_err *err)
 {
-	char *temporary = kf_format("%s.tmp-XXXXXX", place->entry);
+	struct kf_temporary temporary;
 	char *job_folder = NULL, *out_folder = NULL;
-	enum kf_code code;
+	enum kf_code code = kf_temporary_folder(place->entry, &temporary, err);
 
-	remove_leftovers(place);
-	if (!mkdtemp(temporary)) {
-		code = kf_fail_errno(err, "cannot make folder %s", temporary);
-		free(temporary);
+	if (code)
 		return code;
-	}
-	job_folder = kf_path_join(temporary, "job");
-	out_folder = kf_path_join(temporary, "out");
+	job_folder = kf_path_join(temporary.path, "job");
+	out_folder = kf_path_join(temporary.path, "out");
 	if (mkdir(job_folder, 0755) || mkdir(out_folder, 0755)) {
 		code = kf_fail_errno(err, "cannot make folder %s", job_folder);
 		goto out;
@@ -141,11 +114,11 @@ static enum kf_code make(const struct kf_problem_spec *spec,
 	if (!code)
 		code = kf_bundle_load(place->entry, out, err);
 out:
-	if (kf_remove_tree(temporary, NULL))
-		kf_logf(spec->log, KF_LOG_WARN, "cannot remove %s", temporary);
+	if (kf_temporary_remove(&temporary, NULL))
+		kf_logf(spec->log, KF_LOG_WARN, "cannot clean up beside %s",
+			place->entry);
 	free(job_folder);
 	free(out_folder);
-	free(temporary);
 	return code;
 }
 

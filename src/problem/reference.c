@@ -347,6 +347,19 @@ out:
 	return code;
 }
 
+/* What processes that were killed left in the cache. */
+static void sweep_cache(const char *cache)
+{
+	static const char *const below[] = { "", "bundles", "baselines" };
+
+	for (size_t i = 0; i < KF_COUNT(below); i++) {
+		char *folder = kf_path_join(cache, below[i]);
+
+		kf_temporaries_sweep(folder, "");
+		free(folder);
+	}
+}
+
 enum kf_code kf_cache_folder(const char *asked, char **out,
 			     struct kf_err *err)
 {
@@ -370,6 +383,8 @@ enum kf_code kf_cache_folder(const char *asked, char **out,
 		if (!*out)
 			code = kf_fail_errno(err, "cannot find %s", path);
 	}
+	if (!code)
+		sweep_cache(*out);
 	free(path);
 	return code;
 }

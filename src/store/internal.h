@@ -53,6 +53,9 @@ enum kf_code kf_schema_create(struct kf_store *store, struct kf_err *err);
  * where the store is writable, and refuses it where not. */
 enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err);
 
+/* Removes what a writer that was killed left under objects/. */
+void kf_objects_sweep(const struct kf_store *store);
+
 /* KF_E_INPUT for a store that is open for reading. */
 enum kf_code kf_store_writable(const struct kf_store *store,
 			       struct kf_err *err);

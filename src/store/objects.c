@@ -49,6 +49,19 @@ static enum kf_code make_folder(const struct kf_store *store,
 	return code;
 }
 
+void kf_objects_sweep(const struct kf_store *store)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (unsigned i = 0; i < 256; i++) {
+		const char name[] = { digit[i / 16], digit[i % 16], '\0' };
+		char *folder = folder_of(store, name);
+
+		kf_temporaries_sweep(folder, "");
+		free(folder);
+	}
+}
+
 /* Whether the object is there and whole: damaged ones are written anew. */
 static bool is_stored(const char *path, const char *hash)
 {

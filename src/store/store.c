@@ -108,6 +108,8 @@ static enum kf_code open_writer(struct kf_store *store, bool create,
 			      : kf_schema_check(store, err);
 	if (!code && create)
 		code = kf_folder_sync(store->dir, err);
+	if (!code && !create)
+		kf_objects_sweep(store);
 	free(objects);
 	return code;
 }
