@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define POLL_MS 20	/* how late a deadline or a cancel may be noticed */
+#define FD_WALK_MAX 65536	/* where close_range does not exist */
 #define LAST_READS 16	/* of 64 KiB each, after the end: what a pipe holds */
 
 char *kf_proc_which(const char *name)
@@ -45,23 +48,82 @@ static char *find_program(const char *name)
 	return full;
 }
 
-/* The child: never returns. Reports a failed exec through status_fd. */
-static void become(const struct kf_proc_spec *spec, const char *program,
-		   int in, int out, int errout, int status_fd)
+/* What a child gets; out and errout are its 1 and 2. */
+struct child_fds { int in, out, errout, status; };
+
+/* The program: never returns. Reports a failed exec through the status pipe. */
+static _Noreturn void become(const struct kf_proc_spec *spec,
+			     const char *program, const struct child_fds *fd)
 {
 	int failure;
 
+	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);	/* ignoring it is not for the child */
-	setpgid(0, 0);
-	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errout, 2) >= 0 &&
+	if (dup2(fd->in, 0) >= 0 && dup2(fd->out, 1) >= 0 &&
+	    dup2(fd->errout, 2) >= 0 &&
 	    (!spec->cwd || chdir(spec->cwd) == 0))
 		execve(program, (char *const *)(uintptr_t)spec->argv,
 		       spec->env ? (char *const *)(uintptr_t)spec->env
 				 : environ);
 	failure = errno;
-	if (write(status_fd, &failure, sizeof(failure)) < 0)
+	if (write(fd->status, &failure, sizeof(failure)) < 0)
 		_exit(126);
 	_exit(127);
+}
+
+/* --- the keeper ----------------------------------------------------------- */
+
+static void end_group(int number)
+{
+	(void)number;
+	kill(0, SIGKILL);
+}
+
+/* Ends as the program ended. */
+static _Noreturn void end_like(int status)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (!number)
+		_exit(WEXITSTATUS(status));
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(number, SIG_DFL);
+	kill(getpid(), number);
+	_exit(127);
+}
+
+/* Stands between us and the program, and leads their group: if we are killed,
+ * it takes the whole group with it. Holds no descriptor of ours. */
+static _Noreturn void keep(const struct kf_proc_spec *spec,
+			   const char *program, const struct child_fds *fd,
+			   pid_t supervisor)
+{
+	sigset_t none;
+	int status = 0;
+	pid_t pid;
+
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGTERM, end_group);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != supervisor)
+		_exit(127);
+	pid = fork();
+	if (pid == 0)
+		become(spec, program, fd);
+	if (pid < 0) {
+		status = errno;
+		(void)!write(fd->status, &status, sizeof(status));
+		_exit(127);
+	}
+	if (syscall(SYS_close_range, 0u, ~0u, 0))
+		for (int i = 0; i < FD_WALK_MAX; i++)
+			close(i);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	end_like(status);
 }
 
 static void close_fd(int *fd)
@@ -217,9 +279,9 @@ enum kf_code kf_proc_run(const struct kf_proc_spec *spec, struct kf_buf *out,
 	int fd[4][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	char *program = find_program(spec->argv[0]);
 	int failure, status = 0;
+	pid_t pid, self = getpid();
 	enum kf_code code;
 	int pipes[3];
-	pid_t pid;
 
 	*end = (struct kf_proc_end) { 0 };
 	code = check_spec(spec, program, err);
@@ -233,7 +295,9 @@ enum kf_code kf_proc_run(const struct kf_proc_spec *spec, struct kf_buf *out,
 		goto out;
 	}
 	if (pid == 0)
-		become(spec, program, fd[0][0], fd[1][1], fd[2][1], fd[3][1]);
+		keep(spec, program, &(struct child_fds) {
+			fd[0][0], fd[1][1], fd[2][1], fd[3][1],
+		}, self);
 	setpgid(pid, pid);
 	close_fd(&fd[0][0]);
 	close_fd(&fd[1][1]);
