@@ -49,7 +49,8 @@ enum kf_reply_finish {
 	KF_REPLY_OTHER,		/* a word we do not know; in finish_text */
 };
 
-#define KF_REPLY_BYTES (4u << 20)
+/* More is not read: the reply then counts as cut at a limit, with a note. */
+#define KF_REPLY_BYTES (16u << 20)
 
 struct kf_reply {
 	enum kf_reply_finish finish;
@@ -98,6 +99,15 @@ KF_MUST_CHECK enum kf_code kf_model_ask(struct kf_model *model,
 		const struct kf_ask *ask, struct kf_reply *reply,
 		struct kf_err *err);
 void kf_model_free(struct kf_model *model);
+
+/* Nothing paid for is lost: each reply is kept in a file of its own (path, in
+ * replay's format) from the moment of its arrival until kf_model_stored says
+ * that it is safe elsewhere. A reply that a kill left there answers its ask
+ * again, and the service is not asked. Before each ask room is reserved, so
+ * that a full disk is KF_E_IO before anything is paid for. */
+KF_MUST_CHECK enum kf_code kf_model_keep(struct kf_model *model,
+		const char *path, struct kf_err *err);
+void kf_model_stored(struct kf_model *model);
 
 /* An estimate for budgets and --dry-run: 3.5 bytes a token, rounded up. */
 uint64_t kf_tokens_estimate(size_t bytes);

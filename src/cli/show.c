@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-#define OBJECT_BYTES (16u << 20)
+#define OBJECT_BYTES (64u << 20)
 
 /* "softmax:2", or "2" where the run has one problem. */
 struct wanted { char problem[128]; uint64_t number; };

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define BODY_BYTES (24u << 20)	/* a full reply, escaped */
+#define BODY_BYTES (96u << 20)	/* a full reply, escaped */
 
 static json_t *messages_of(const struct kf_ask *ask)
 {

@@ -5,12 +5,17 @@
 #include "base/base.h"
 #include "provider/providers.h"
 #include "provider/record.h"
+#include "provider/replay.h"
 #include "provider/text.h"
+
+#define ROOM_BYTES (1u << 20)	/* reserved before an ask */
 
 struct kf_model {
 	const struct kf_provider *provider;
 	void *state;
 	struct kf_record *record;	/* NULL: not recorded */
+	struct kf_record *kept;		/* NULL: replies are not kept */
+	struct kf_replay arrived;	/* what a killed session kept */
 };
 
 uint64_t kf_tokens_estimate(size_t bytes)
@@ -109,20 +114,51 @@ static enum kf_code check_ask(const struct kf_ask *ask, struct kf_err *err)
 	return KF_OK;
 }
 
+/* What was over the ceiling has been dropped. The rest was paid for. */
+static void note_cut(struct kf_reply *reply)
+{
+	reply->finish = KF_REPLY_LENGTH;
+	kf_text_note(reply, "the reply was cut at %u bytes", KF_REPLY_BYTES);
+}
+
 /* Swaps in a copy without invalid bytes, if there are any. */
-static enum kf_code repair(struct kf_buf *buf, struct kf_err *err)
+static void repair(struct kf_reply *reply, struct kf_buf *buf)
 {
 	struct kf_buf clean = { .max = buf->max };
 
-	if (!kf_utf8_repair(kf_buf_str(buf), buf->len, &clean)) {
-		kf_buf_release(&clean);
-		return kf_fail(err, KF_E_LIMIT,
-			       "the reply is larger than %u bytes",
-			       KF_REPLY_BYTES);
-	}
+	if (!kf_utf8_repair(kf_buf_str(buf), buf->len, &clean))
+		note_cut(reply);
 	kf_buf_release(buf);
 	*buf = clean;
-	return KF_OK;
+}
+
+static bool is_full(const struct kf_buf *buf)
+{
+	return buf->len == buf->max;
+}
+
+static enum kf_code ask_provider(const struct kf_model *model,
+				 const struct kf_ask *ask,
+				 struct kf_reply *reply, struct kf_err *err)
+{
+	struct kf_err trouble = { 0 };
+	enum kf_code code = model->provider->ask(model->state, ask, reply,
+						 &trouble);
+
+	if (code == KF_E_LIMIT &&
+	    (is_full(&reply->text) || is_full(&reply->reasoning))) {
+		reply->text.len = kf_utf8_cut(kf_buf_str(&reply->text),
+					      reply->text.len);
+		note_cut(reply);
+		code = KF_OK;
+	}
+	if (code && err)
+		*err = trouble;
+	if (!code) {
+		repair(reply, &reply->text);
+		repair(reply, &reply->reasoning);
+	}
+	return code;
 }
 
 static void record_reply(const struct kf_model *model, const struct kf_ask *ask,
@@ -138,10 +174,41 @@ static void record_reply(const struct kf_model *model, const struct kf_ask *ask,
 		ask->notice(ask->notice_arg, err.text);
 }
 
+/* Whoever cannot keep it stores it, or fails there. */
+static void keep_reply(const struct kf_model *model, const struct kf_ask *ask,
+		       struct kf_reply *reply)
+{
+	struct kf_err err = { 0 };
+
+	if (model->kept && kf_record_add(model->kept, ask, reply, &err) &&
+	    ask->notice)
+		ask->notice(ask->notice_arg, err.text);
+}
+
+static enum kf_code get_reply(const struct kf_model *model,
+			      const struct kf_ask *ask,
+			      struct kf_reply *reply, struct kf_err *err)
+{
+	const json_t *entry = kf_replay_find(&model->arrived, ask->problem,
+					     ask->attempt);
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code = KF_OK;
+
+	if (entry)
+		return kf_replay_fill(entry, reply, err);
+	if (model->kept)
+		code = kf_record_reserve(model->kept, ROOM_BYTES, err);
+	if (!code)
+		code = ask_provider(model, ask, reply, err);
+	reply->took_ns = kf_now_ns() - start_ns;
+	if (!code)
+		keep_reply(model, ask, reply);
+	return code;
+}
+
 enum kf_code kf_model_ask(struct kf_model *model, const struct kf_ask *ask,
 			  struct kf_reply *reply, struct kf_err *err)
 {
-	uint64_t start_ns = kf_now_ns();
 	enum kf_code code;
 
 	*reply = (struct kf_reply) {
@@ -150,15 +217,29 @@ enum kf_code kf_model_ask(struct kf_model *model, const struct kf_ask *ask,
 	};
 	code = check_ask(ask, err);
 	if (!code)
-		code = model->provider->ask(model->state, ask, reply, err);
-	if (!code)
-		code = repair(&reply->text, err);
-	if (!code)
-		code = repair(&reply->reasoning, err);
-	reply->took_ns = kf_now_ns() - start_ns;
+		code = get_reply(model, ask, reply, err);
 	if (!code)
 		record_reply(model, ask, reply);
 	return code;
+}
+
+enum kf_code kf_model_keep(struct kf_model *model, const char *path,
+			   struct kf_err *err)
+{
+	struct kf_err why = { 0 };
+
+	if (kf_record_open(path, &model->kept, &why) ||
+	    kf_replay_read(path, &model->arrived, &why))
+		return kf_fail(err, why.code, "%s; if this file is damaged, "
+			       "remove it: at most one reply is in it",
+			       why.text);
+	return KF_OK;
+}
+
+void kf_model_stored(struct kf_model *model)
+{
+	if (model->kept)
+		kf_record_clear(model->kept);
 }
 
 void kf_model_free(struct kf_model *model)
@@ -167,5 +248,7 @@ void kf_model_free(struct kf_model *model)
 		return;
 	model->provider->close(model->state);
 	kf_record_close(model->record);
+	kf_record_close(model->kept);
+	kf_replay_release(&model->arrived);
 	free(model);
 }

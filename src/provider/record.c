@@ -7,6 +7,8 @@
 
 #include "provider/replay.h"
 
+#define HEADER "{\"kforge_replay\":%d}\n"
+
 struct kf_record {
 	char *path;
 	int fd;
@@ -48,8 +50,7 @@ static enum kf_code append(const struct kf_record *record, const char *text,
 
 static enum kf_code begin_file(const char *path, struct kf_err *err)
 {
-	char *header = kf_format("{\"kforge_replay\":%d}\n",
-				 KF_REPLAY_VERSION);
+	char *header = kf_format(HEADER, KF_REPLAY_VERSION);
 	enum kf_code code = kf_file_write(path, header, strlen(header), err);
 
 	free(header);
@@ -122,6 +123,27 @@ enum kf_code kf_record_add(struct kf_record *record, const struct kf_ask *ask,
 	free(text);
 	json_decref(entry);
 	return code;
+}
+
+enum kf_code kf_record_reserve(struct kf_record *record, size_t bytes,
+			       struct kf_err *err)
+{
+	off_t end = lseek(record->fd, 0, SEEK_END);
+
+	if (end >= 0 && fallocate(record->fd, FALLOC_FL_KEEP_SIZE, end,
+				  (off_t)bytes) &&
+	    (errno == ENOSPC || errno == EDQUOT || errno == EIO))
+		return kf_fail_errno(err, "no room for a reply in %s",
+				     record->path);
+	return KF_OK;
+}
+
+void kf_record_clear(struct kf_record *record)
+{
+	char header[64];
+	int len = snprintf(header, sizeof(header), HEADER, KF_REPLAY_VERSION);
+
+	(void)!ftruncate(record->fd, len);
 }
 
 void kf_record_close(struct kf_record *record)

@@ -36,6 +36,8 @@ member[] = {
 	{ "reasoning", JSON_STRING, false },
 	{ "tokens_in", JSON_INTEGER, false },
 	{ "tokens_out", JSON_INTEGER, false },
+	{ "took_ns", JSON_INTEGER, false },
+	{ "tries", JSON_INTEGER, false },
 	{ "model", JSON_STRING, false },
 	{ "note", JSON_STRING, false },
 	{ "prompt_sha256", JSON_STRING, false },
@@ -199,6 +201,8 @@ enum kf_code kf_replay_fill(const json_t *entry, struct kf_reply *reply,
 		 kf_json_str(entry, "model", ""));
 	snprintf(reply->note, sizeof(reply->note), "%s",
 		 kf_json_str(entry, "note", ""));
+	reply->took_ns = (uint64_t)kf_json_int(entry, "took_ns", 0);
+	reply->tries = (unsigned)kf_json_int(entry, "tries", 1);
 	reply->tokens_reported = in && out;
 	reply->tokens_in = (uint64_t)json_integer_value(in);
 	reply->tokens_out = (uint64_t)json_integer_value(out);
@@ -237,6 +241,9 @@ json_t *kf_replay_entry(const struct kf_ask *ask, const struct kf_reply *reply)
 		json_object_set_new(entry, "tokens_out", json_integer(
 				    (json_int_t)reply->tokens_out));
 	}
+	json_object_set_new(entry, "took_ns",
+			    json_integer((json_int_t)reply->took_ns));
+	json_object_set_new(entry, "tries", json_integer(reply->tries));
 	if (reply->model[0])
 		json_object_set_new(entry, "model",
 				    kf_text_string(reply->model));
