@@ -232,6 +232,8 @@ static enum kf_code ask_model(struct lane *lane, struct kf_attempt *attempt,
 	code = kf_model_ask(lane->run->model, &ask, &reply, err);
 	if (!code)
 		code = keep_reply(lane, attempt, prompt, &reply, err);
+	if (!code)
+		kf_model_stored(lane->run->model);
 	if (!code && reply.note[0])
 		on_notice(&listening, reply.note);
 	kf_reply_release(&reply);
@@ -546,6 +548,35 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 	return KF_OK;
 }
 
+/* The session before may have been killed between the verdict and this. */
+static enum kf_code publish_again(struct lane *lane, struct kf_err *err)
+{
+	size_t best = best_index(&lane->attempts), count = 0;
+	struct kf_attempt_row *row = NULL;
+	const struct kf_attempt *attempt;
+	json_t *verdict = NULL;
+	enum kf_code code;
+
+	if (best == KF_POLICY_NO_ATTEMPT)
+		return KF_OK;
+	attempt = &lane->attempts.attempt[best];
+	code = kf_store_attempts(lane->run->store, lane->problem_id, &row,
+				 &count, err);
+	for (size_t i = 0; !code && i < count; i++)
+		if (row[i].id == attempt->id)
+			code = kf_json_parse(row[i].verdict_json,
+					     strlen(row[i].verdict_json),
+					     "a stored verdict", &verdict,
+					     err);
+	if (!code)
+		code = kf_publish_best(kf_store_dir(lane->run->store),
+				       &lane->target.problem, attempt,
+				       verdict, &lane->best_path, err);
+	json_decref(verdict);
+	kf_attempt_rows_free(row, count);
+	return code;
+}
+
 /* A problem as the store keeps it: it is judged by the text that the run
  * began with, whatever has become of the file. */
 static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
@@ -604,7 +635,6 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 	};
 	struct kf_problem problem = { 0 };
 	enum kf_code code;
-	size_t best;
 
 	code = problem_from_store(run, row, &problem, err);
 	if (code) {
@@ -620,10 +650,8 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 					.bundle = &lane.target.bundle });
 	code = kf_attempts_load(run->store, lane.problem_id, &lane.attempts,
 				err);
-	best = code ? KF_POLICY_NO_ATTEMPT : best_index(&lane.attempts);
-	if (best != KF_POLICY_NO_ATTEMPT)
-		lane.best_path = kf_publish_path(kf_store_dir(run->store),
-						 &lane.target.problem);
+	if (!code)
+		code = publish_again(&lane, err);
 	if (!code)
 		code = begin_from_files(&lane, err);
 	if (!code)

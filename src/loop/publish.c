@@ -1,5 +1,10 @@
 #include "loop/publish.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 char *kf_publish_path(const char *run_dir, const struct kf_problem *problem)
 {
 	return kf_format("%s/best/%s", run_dir, problem->name);
@@ -32,17 +37,15 @@ static enum kf_code write_verdict(const char *dir,
 	return code;
 }
 
-enum kf_code kf_publish_best(const char *run_dir,
-			     const struct kf_problem *problem,
-			     const struct kf_attempt *attempt,
-			     const json_t *verdict, char **path,
-			     struct kf_err *err)
+static enum kf_code write_all(const char *dir,
+			      const struct kf_problem *problem,
+			      const struct kf_attempt *attempt,
+			      const json_t *verdict, struct kf_err *err)
 {
 	const struct kf_candidate *candidate = &attempt->candidate;
 	struct kf_problem_file file[KF_PROBLEM_FILES_MAX];
 	size_t file_count = kf_problem_files(problem, file);
-	char *dir = kf_publish_path(run_dir, problem);
-	enum kf_code code = kf_mkdir_p(dir, err);
+	enum kf_code code = KF_OK;
 
 	for (size_t i = 0; !code && i < candidate->file_count; i++)
 		code = write_named(dir, candidate->file[i].name,
@@ -51,8 +54,47 @@ enum kf_code kf_publish_best(const char *run_dir,
 	for (size_t i = 0; !code && i < file_count; i++)
 		code = write_named(dir, file[i].name, file[i].text,
 				   file[i].len, err);
+	return code ? code : write_verdict(dir, attempt, verdict, err);
+}
+
+/* The new folder takes the place of the old one, at once where the file
+ * system can exchange names. The old one is then where the new one was. */
+static enum kf_code put_in_place(const char *made, const char *dir,
+				 struct kf_err *err)
+{
+	enum kf_code code;
+
+	if (renameat2(AT_FDCWD, made, AT_FDCWD, dir, RENAME_EXCHANGE) == 0)
+		return KF_OK;
+	code = kf_remove_tree(dir, err);
+	if (!code && rename(made, dir))
+		code = kf_fail_errno(err, "cannot rename to %s", dir);
+	return code;
+}
+
+enum kf_code kf_publish_best(const char *run_dir,
+			     const struct kf_problem *problem,
+			     const struct kf_attempt *attempt,
+			     const json_t *verdict, char **path,
+			     struct kf_err *err)
+{
+	char *best = kf_path_join(run_dir, "best");
+	char *dir = kf_publish_path(run_dir, problem);
+	struct kf_temporary made = { 0 };
+	enum kf_code code = kf_mkdir_p(best, err);
+
+	kf_temporaries_sweep(best, "");
 	if (!code)
-		code = write_verdict(dir, attempt, verdict, err);
+		code = kf_temporary_folder(dir, &made, err);
+	if (!code && fchmod(made.fd, 0755))
+		code = kf_fail_errno(err, "cannot open %s to readers",
+				     made.path);
+	if (!code)
+		code = write_all(made.path, problem, attempt, verdict, err);
+	if (!code)
+		code = put_in_place(made.path, dir, err);
+	(void)!kf_temporary_remove(&made, NULL);
+	free(best);
 	*path = dir;
 	return code;
 }

@@ -10,8 +10,7 @@
 /* Caller frees. */
 char *kf_publish_path(const char *run_dir, const struct kf_problem *problem);
 
-/* Replaces what is there file by file, each whole or not at all, the verdict
- * last. *path (caller frees) is the folder. */
+/* Replaces the whole folder. *path (caller frees) is the folder. */
 KF_MUST_CHECK enum kf_code kf_publish_best(const char *run_dir,
 		const struct kf_problem *problem,
 		const struct kf_attempt *attempt, const json_t *verdict,
