@@ -27,9 +27,10 @@ def attempts(name):
 
 
 def judge(name, cache):
+    problem = next(pathlib.Path("problems").glob(f"level*/{name}.py"))
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [KFORGE, "run", f"problems/{name}.py", "--model",
+            [KFORGE, "run", str(problem), "--model",
              f"replay:{REPLAY / name}.jsonl", "--out", f"{folder}/run",
              "-n", str(attempts(name)), "--json"], capture_output=True, text=True, timeout=1200,
             check=False, env={**os.environ, "XDG_CACHE_HOME": cache})

@@ -1,5 +1,5 @@
 /* softmax.c - the program that bench/verdict.py has judged: a plain solution of
- * problems/softmax.py, rows shared among threads. */
+ * problems/level1/softmax.py, rows shared among threads. */
 #include <kforge/program.h>
 
 #include <math.h>

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
-PROBLEM = "problems/softmax.py"
+PROBLEM = "problems/level1/softmax.py"
 # Tensors of 64 kB, for which the goals are, and of 256 kB.
 SIZES = ("ROWS=16", "ROWS=64")
 PROGRAM = "bench/softmax.c"

@@ -23,7 +23,8 @@ def vector_sets():
 def replay(name):
     def test(scratch):
         wanted = WANTED[name]
-        result = kforge("run", ROOT / "problems" / f"{name}.py", "--model",
+        problem = next((ROOT / "problems").glob(f"level*/{name}.py"))
+        result = kforge("run", problem, "--model",
                         f"replay:{REPLAY / name}.jsonl", "--out",
                         scratch / "run", "-n", len(wanted["states"]),
                         "--baseline", "none", "--calls", "40", "--json",

@@ -202,7 +202,7 @@ static void test_missing_file_and_folder_are_named(void **state)
 static void test_sets_apply_in_order_and_change_the_hash(void **state)
 {
 	const char *const set[] = { "ROWS=3", "COLUMNS=5" };
-	struct kf_problem_spec spec = { .path = "problems/softmax.py" };
+	struct kf_problem_spec spec = { .path = "problems/level1/softmax.py" };
 	struct kf_problem plain, changed;
 
 	(void)state;

@@ -1,6 +1,6 @@
 """Attention scores to probabilities: scaled, a bias for each column, softmax.
 
-Sizes can be changed with --set, for instance --set ROWS=64.
+Sizes can be changed with --size or --set, for instance --set ROWS=64.
 """
 
 import torch
@@ -9,6 +9,8 @@ import torch.nn as nn
 ROWS = 768
 COLUMNS = 1000
 SCALE = 0.125
+# kforge: size test ROWS=16 COLUMNS=100
+# kforge: size gpu ROWS=32768 COLUMNS=4096
 
 
 class Model(nn.Module):

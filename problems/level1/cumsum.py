@@ -1,6 +1,6 @@
 """Running totals over time of a batch of signals with several channels.
 
-Sizes can be changed with --set, for instance --set STEPS=100.
+Sizes can be changed with --size or --set, for instance --set STEPS=100.
 """
 
 import torch
@@ -9,6 +9,8 @@ import torch.nn as nn
 BATCH = 8
 STEPS = 1000
 CHANNELS = 96
+# kforge: size test BATCH=2 STEPS=50 CHANNELS=12
+# kforge: size gpu BATCH=64 STEPS=8192 CHANNELS=768
 
 
 class Model(nn.Module):

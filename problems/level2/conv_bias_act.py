@@ -1,6 +1,6 @@
 """One stage of an image network: convolution, a bias of its own, hard swish.
 
-Sizes can be changed with --set, for instance --set BATCH=1.
+Sizes can be changed with --size or --set, for instance --set BATCH=1.
 """
 
 import torch
@@ -13,6 +13,8 @@ CHANNELS_OUT = 32
 HEIGHT = 56
 WIDTH = 56
 KERNEL = 3
+# kforge: size test BATCH=1 CHANNELS_IN=4 CHANNELS_OUT=6 HEIGHT=10 WIDTH=11
+# kforge: size gpu BATCH=64 CHANNELS_IN=96 CHANNELS_OUT=128 HEIGHT=112 WIDTH=112
 
 
 class Model(nn.Module):

@@ -1,6 +1,6 @@
 """The second half of a transformer block's step: add the residual, normalise.
 
-Sizes can be changed with --set, for instance --set TOKENS=128.
+Sizes can be changed with --size or --set, for instance --set TOKENS=128.
 """
 
 import torch
@@ -8,6 +8,8 @@ import torch.nn as nn
 
 TOKENS = 1024
 FEATURES = 512
+# kforge: size test TOKENS=24 FEATURES=96
+# kforge: size gpu TOKENS=65536 FEATURES=4096
 
 
 class Model(nn.Module):

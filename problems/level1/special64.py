@@ -1,6 +1,6 @@
 """A bank of special functions of a signal in double precision, with gains.
 
-Sizes can be changed with --set, for instance --set ROWS=8.
+Sizes can be changed with --size or --set, for instance --set ROWS=8.
 """
 
 import torch
@@ -9,6 +9,8 @@ import torch.nn as nn
 ROWS = 64
 COLUMNS = 257
 FLOOR = 0.2
+# kforge: size test ROWS=4 COLUMNS=33
+# kforge: size gpu ROWS=4096 COLUMNS=4097
 
 
 class Model(nn.Module):

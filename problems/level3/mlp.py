@@ -1,6 +1,6 @@
 """A small perceptron with two hidden layers and GELU between them.
 
-Sizes can be changed with --set, for instance --set BATCH=8.
+Sizes can be changed with --size or --set, for instance --set BATCH=8.
 """
 
 import torch
@@ -11,6 +11,8 @@ BATCH = 64
 FEATURES = 384
 HIDDEN = 768
 CLASSES = 100
+# kforge: size test BATCH=3 FEATURES=24 HIDDEN=40 CLASSES=10
+# kforge: size gpu BATCH=4096 FEATURES=2048 HIDDEN=8192 CLASSES=1000
 
 
 class Model(nn.Module):
