@@ -1,7 +1,7 @@
 """The highest reading of each sensor, with an offset for each hour.
 
-Readings come in steps of a quarter, so that the highest is often there more
-than once. Sizes can be changed with --size or --set, for instance
+Readings and offsets come in steps of a quarter, so that the highest is often
+there more than once. Sizes can be changed with --size or --set, for instance
 --set SENSORS=77.
 """
 
@@ -18,7 +18,7 @@ SENSORS = 200
 class Model(nn.Module):
     def __init__(self, hours):
         super().__init__()
-        self.offset = nn.Parameter(torch.randn(hours, 1))
+        self.offset = nn.Parameter(torch.round(4 * torch.randn(hours, 1)) / 4)
 
     def forward(self, reading):
         return torch.max(reading + self.offset, dim=1).values
