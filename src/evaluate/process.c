@@ -1,0 +1,386 @@
+#include "evaluate/process.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define BLOCK_NS		KF_NS_PER_S	/* longer blocks get fewer calls */
+#define WARM_CALLS		3u
+#define WARM_NS			(50 * KF_NS_PER_MS)
+#define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
+#define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
+#define DELAY_PART		20u	/* of its time: a call is disturbed */
+
+static void shuffle(struct kf_rng *rng, const struct kf_case **list,
+		    size_t count)
+{
+	for (size_t i = count; i > 1; i--) {
+		size_t k = (size_t)kf_rng_below(rng, i);
+		const struct kf_case *swap = list[i - 1];
+
+		list[i - 1] = list[k];
+		list[k] = swap;
+	}
+}
+
+static struct kf_set_result *result_of(struct kf_judgement *j,
+				       const struct kf_case *kase)
+{
+	const struct kf_bundle *b = j->req->bundle;
+
+	if (kase < b->set || kase >= b->set + b->set_count)
+		return NULL;
+	return &j->set[kase - b->set];
+}
+
+static bool is_declared(const struct kf_judgement *j,
+			const struct kf_check *check)
+{
+	return check->kase == j->req->bundle->set;
+}
+
+/* Keep the fault that tells most: the worst kind, then the declared set. */
+static void note_failure(struct kf_judgement *j, const struct kf_check *check,
+			 bool timed)
+{
+	const struct kf_check *kept = &j->failure;
+
+	if (kept->fault && (check->fault > kept->fault ||
+			    (check->fault == kept->fault &&
+			     !is_declared(j, check))))
+		return;
+	j->failure = *check;
+	j->failure_timed = timed;
+}
+
+static void note_declared(struct kf_judgement *j, const struct kf_check *check)
+{
+	if (!is_declared(j, check) || check->fault)
+		return;
+	if (j->fingerprint_seen) {
+		j->repeated = true;
+		j->repeated_equal = j->fingerprint == check->fingerprint;
+	}
+	j->fingerprint = check->fingerprint;
+	j->fingerprint_seen = true;
+}
+
+/* Under the benchmark's own rules the other sets are only put on record. */
+static bool decides(const struct kf_judgement *j, const struct kf_check *check)
+{
+	return j->req->rules == KF_RULES_KFORGE || !check->kase ||
+		check->kernelbench_applies;
+}
+
+static void note_check(struct kf_judgement *j, const struct kf_check *check,
+		       bool timed)
+{
+	struct kf_set_result *set = check->kase ? result_of(j, check->kase) :
+		NULL;
+
+	j->q_max = fmax(j->q_max, check->q_max);
+	j->rms_max = fmax(j->rms_max, check->rms_max);
+	j->all_good = j->all_good && check->good;
+	if (check->kernelbench_applies) {
+		j->kernelbench_good = check->kernelbench_good &&
+			(j->kernelbench_good || !j->kernelbench_seen);
+		j->kernelbench_seen = true;
+	}
+	if (set)
+		*set = (struct kf_set_result) {
+			.ran = true, .fault = check->fault,
+			.good = check->good,
+			.kernelbench_good = check->kernelbench_good,
+		};
+	note_declared(j, check);
+	if (check->fault && decides(j, check))
+		note_failure(j, check, timed);
+}
+
+bool kf_process_dead(const struct kf_check *last)
+{
+	return last->fault == KF_FAULT_CALL;
+}
+
+enum kf_code kf_process_call(struct kf_judgement *j, struct kf_process *p,
+			     const struct kf_case *kase, bool timed,
+			     struct kf_check *check, struct kf_err *err)
+{
+	enum kf_code code;
+
+	if (j->req->cancel && *j->req->cancel)
+		return kf_fail(err, KF_E_CANCELED, "stopped");
+	code = kf_session_call(&p->session, kase, check, err);
+	if (code)
+		return code;
+	j->calls_left -= j->calls_left > 0;
+	note_check(j, check, timed);
+	return KF_OK;
+}
+
+/* --- a process begins ---------------------------------------------------- */
+
+const struct kf_case *kf_process_fresh(struct kf_process *p)
+{
+	assert(p->fresh_used < p->fresh_count);
+	return p->fresh[p->fresh_used++];
+}
+
+enum kf_code kf_process_start(struct kf_judgement *j, bool first, uint64_t seed,
+			      struct kf_process *p, struct kf_check *check,
+			      struct kf_err *err)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	struct kf_rng rng = { seed };
+	enum kf_code code;
+
+	*p = (struct kf_process) {
+		.first = first, .fresh_count = b->stock_count,
+		.keep = KF_BLOCK_CALLS,
+	};
+	p->fresh = kf_alloc((b->stock_count + 1) * sizeof(p->fresh[0]));
+	for (size_t i = 0; i < b->stock_count; i++)
+		p->fresh[i] = &b->stock[i];
+	shuffle(&rng, p->fresh, p->fresh_count);
+	code = kf_session_start(&j->shared, &p->session, check, err);
+	if (!code && check->fault)
+		note_check(j, check, false);
+	p->start_ns = kf_now_ns();
+	return code;
+}
+
+void kf_process_end(struct kf_process *p)
+{
+	kf_session_end(&p->session);
+	free(p->fresh);
+	p->fresh = NULL;
+}
+
+/* Sets that need no other weights, to warm a process up with. */
+static size_t add_some_sets(struct kf_judgement *j, size_t count,
+			    const struct kf_case **list)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	size_t found = 0;
+
+	for (size_t i = 0; i < b->set_count && found < count; i++)
+		if (!b->set[i].weight && (j->req->rules == KF_RULES_KFORGE ||
+					  i == 0))
+			list[found++] = &b->set[i];
+	return found;
+}
+
+/* For the record: the same seed gives the same order. */
+static void note_order(struct kf_judgement *j,
+		       const struct kf_case *const *list, size_t count)
+{
+	const struct kf_case *stock = j->req->bundle->stock;
+
+	for (size_t i = 0; i < count; i++) {
+		kf_buf_printf(&j->order, "%s%s", i ? " " : "", list[i]->kind);
+		if (strcmp(list[i]->kind, "stock") == 0)
+			kf_buf_printf(&j->order, ":%td", list[i] - stock);
+	}
+}
+
+/*
+ * The calls before the first timed block: in the first process every verdict
+ * set, in later ones the declared set once more (does it give the same there?)
+ * and, if the stock is small, other sets; with stock entries among them, in
+ * secret order.
+ */
+static size_t plan(struct kf_judgement *j, struct kf_process *p,
+		   const struct kf_case **list)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	bool small = b->stock_count < STOCK_FOR_WARMING;
+	size_t count;
+
+	if (p->first && j->req->rules == KF_RULES_KFORGE)
+		count = add_some_sets(j, b->set_count, list);
+	else
+		count = add_some_sets(j, small ? WARM_CALLS : 1, list);
+	for (size_t i = 0; p->first && i < b->set_count; i++)
+		if (b->set[i].weight && j->req->rules == KF_RULES_KFORGE)
+			list[count++] = &b->set[i];
+	for (size_t i = 0; !small && i < WARM_CALLS; i++)
+		list[count++] = kf_process_fresh(p);
+	shuffle(&j->rng, list, count);
+	if (p->first)
+		note_order(j, list, count);
+	return count;
+}
+
+/* After a failure the sets that are left are still run, so that the verdict
+ * can say on which kinds of data the candidate is right; but not for long. */
+static bool go_on(const struct kf_judgement *j, const struct kf_check *last,
+		  const struct kf_case *next, uint64_t failed_ns)
+{
+	if (kf_process_dead(last))
+		return false;
+	if (!j->failure.fault)
+		return j->calls_left > 0;
+	return strcmp(next->kind, "stock") != 0 &&
+		kf_now_ns() - failed_ns < AFTER_FAILURE_NS;
+}
+
+static enum kf_code run_plan(struct kf_judgement *j, struct kf_process *p,
+			     const struct kf_case *const *list, size_t count,
+			     struct kf_err *err)
+{
+	struct kf_check *check = kf_alloc(sizeof(*check));
+	uint64_t failed_ns = 0, slowest_ns = 0;
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; i < count && !code; i++) {
+		if (i > 0 && j->failure.fault && !failed_ns)
+			failed_ns = kf_now_ns();
+		if (i > 0 && !go_on(j, check, list[i], failed_ns))
+			continue;
+		code = kf_process_call(j, p, list[i], false, check, err);
+		if (!code && check->call.time_ns > slowest_ns)
+			slowest_ns = check->call.time_ns;
+	}
+	j->call_ns = slowest_ns;
+	free(check);
+	return code;
+}
+
+enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
+			     struct kf_err *err)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	const struct kf_case **list;
+	enum kf_code code;
+
+	list = kf_alloc((b->set_count + WARM_CALLS + 1) * sizeof(list[0]));
+	code = run_plan(j, p, list, plan(j, p, list), err);
+	free(list);
+	return code;
+}
+
+/* What is left of the 50 ms: copying and comparing between calls keep the same
+ * processors busy, so they count. At most an eighth of the stock. */
+enum kf_code kf_process_warm(struct kf_judgement *j, struct kf_process *p,
+			     struct kf_err *err)
+{
+	size_t most = p->fresh_count / 8;
+	struct kf_check *check = kf_alloc(sizeof(*check));
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; i < most && !code && !j->failure.fault; i++) {
+		if (kf_now_ns() - p->start_ns > WARM_NS ||
+		    p->fresh_count - p->fresh_used <= p->keep ||
+		    j->calls_left <= KF_BLOCK_CALLS)
+			break;
+		code = kf_process_call(j, p, kf_process_fresh(p), false, check,
+				       err);
+		if (!code)
+			j->call_ns = check->call.time_ns;
+	}
+	free(check);
+	return code;
+}
+
+size_t kf_process_warm_count(size_t stock_count)
+{
+	return stock_count < STOCK_FOR_WARMING ? 0 :
+		WARM_CALLS + stock_count / 8;
+}
+
+/* A baseline that still starts keeps processors busy, so it is waited for
+ * first. */
+enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = j->req;
+	enum kf_code code = KF_OK;
+	uint64_t start_ns = kf_now_ns();
+
+	if (!req->lock_path || j->lock.held)
+		return KF_OK;
+	if (req->baseline)
+		code = kf_baseline_time(req->baseline, NULL, 0, NULL, NULL,
+					err);
+	j->out->baseline_took_ns += kf_now_ns() - start_ns;
+	if (!code)
+		code = kf_lock_try(req->lock_path, &j->lock, err);
+	if (code || j->lock.held)
+		return code;
+	kf_logf(req->log, KF_LOG_INFO, "waiting: another process times on "
+		"%s", req->device_id);
+	start_ns = kf_now_ns();
+	code = kf_lock_wait(req->lock_path, KF_DEVICE_WAIT_NS, req->cancel,
+			    &j->lock, err);
+	j->waited_ns += kf_now_ns() - start_ns;
+	return code;
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+unsigned kf_block_calls(uint64_t call_ns)
+{
+	uint64_t calls = KF_BLOCK_CALLS;
+
+	if (call_ns * calls > BLOCK_NS)
+		calls = BLOCK_NS / call_ns;
+	return calls < KF_BLOCK_CALLS_LEAST ? KF_BLOCK_CALLS_LEAST :
+		(unsigned)calls;
+}
+
+/* A call whose threads waited for a processor says how busy the machine is. */
+static bool disturbed_call(uint64_t time_ns, uint64_t delay_ns)
+{
+	return delay_ns > time_ns / DELAY_PART;
+}
+
+/* A block is its median, so a few of its calls may be disturbed. */
+static bool disturbed_block(unsigned calls, unsigned count)
+{
+	return calls > count / 4;
+}
+
+enum kf_code kf_block_run(struct kf_judgement *j, struct kf_process *p,
+			  const struct kf_case *const *kase, unsigned count,
+			  uint64_t *time_ns, bool *disturbed,
+			  struct kf_err *err)
+{
+	struct kf_check *check = kf_alloc(sizeof(*check));
+	enum kf_code code = KF_OK;
+	unsigned calls = 0;
+
+	for (unsigned i = 0; i < count && !code && !j->failure.fault; i++) {
+		code = kf_process_call(j, p, kase[i], true, check, err);
+		if (code)
+			break;
+		time_ns[i] = check->call.time_ns;
+		calls += disturbed_call(time_ns[i], check->call.delay_ns);
+	}
+	if (disturbed_block(calls, count))
+		*disturbed = true;
+	free(check);
+	return code;
+}
+
+enum kf_code kf_block_baseline(struct kf_baseline *baseline,
+			       const struct kf_case *const *kase,
+			       unsigned count, uint64_t *time_ns,
+			       bool *disturbed, struct kf_err *err)
+{
+	uint64_t delay_ns[KF_BLOCK_CALLS];
+	unsigned calls = 0;
+	enum kf_code code;
+
+	assert(count <= KF_BLOCK_CALLS);
+	code = kf_baseline_time(baseline, kase, count, time_ns, delay_ns, err);
+	for (unsigned i = 0; !code && i < count; i++)
+		calls += disturbed_call(time_ns[i], delay_ns[i]);
+	if (disturbed_block(calls, count))
+		*disturbed = true;
+	return code;
+}
+
+double kf_block_median(const uint64_t *time_ns, unsigned count)
+{
+	uint64_t median = kf_stats_median_u64(time_ns, count);
+
+	return (double)(median ? median : 1);
+}
