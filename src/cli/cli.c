@@ -26,6 +26,40 @@ int kf_cli_fail(const struct kf_err *err)
 	return status[err->code];
 }
 
+int kf_cli_status(const struct kf_verdict *verdict)
+{
+	static const int status[] = {
+		[KF_STATE_NONE] = KF_EXIT_IO,
+		[KF_GENERATION_FAILURE] = KF_EXIT_GENERATION_FAILURE,
+		[KF_COMPILATION_FAILURE] = KF_EXIT_COMPILATION_FAILURE,
+		[KF_RUNTIME_ERROR] = KF_EXIT_RUNTIME_ERROR,
+		[KF_MISMATCH] = KF_EXIT_MISMATCH,
+		[KF_CORRECT] = KF_EXIT_GOOD,
+	};
+
+	if (verdict->reached == KF_REACH_BUILD && !verdict->state)
+		return KF_EXIT_GOOD;
+	return status[verdict->state];
+}
+
+enum kf_code kf_cli_scratch(const char *command, struct kf_temporary *out,
+			    struct kf_err *err)
+{
+	const char *base = getenv("TMPDIR");
+	char *beside, *stem;
+	enum kf_code code;
+
+	if (!base || !*base)
+		base = "/tmp";
+	stem = kf_format("kforge-%s.", command);
+	kf_temporaries_sweep(base, stem);
+	beside = kf_format("%s/kforge-%s", base, command);
+	code = kf_temporary_folder(beside, out, err);
+	free(stem);
+	free(beside);
+	return code;
+}
+
 static volatile int cancel;	/* the one global: signals have no argument */
 
 static void on_signal(int number)

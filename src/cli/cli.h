@@ -26,6 +26,14 @@ enum kf_exit {
 /* Says what went wrong and gives the exit status for it. */
 int kf_cli_fail(const struct kf_err *err);
 
+/* The exit status for a verdict. */
+int kf_cli_status(const struct kf_verdict *verdict);
+
+/* A folder for a command's scratch, under TMPDIR; what earlier ones left that
+ * were killed goes. Caller releases it. */
+KF_MUST_CHECK enum kf_code kf_cli_scratch(const char *command,
+		struct kf_temporary *out, struct kf_err *err);
+
 /* From now on Ctrl-C and SIGTERM set *kf_cli_cancel(); a second one ends the
  * process at once. */
 void kf_cli_catch_signals(void);
@@ -66,7 +74,7 @@ void kf_cli_print_manual(void);
 extern const struct kf_command kf_command_run, kf_command_resume,
 	kf_command_verify, kf_command_show, kf_command_prompt,
 	kf_command_platforms, kf_command_models, kf_command_doctor,
-	kf_command_completions,
+	kf_command_completions, kf_command_compare,
 	kf_command_problem, kf_command_problem_check;
 /* Every command; ends with NULL. */
 extern const struct kf_command *const kf_commands[];

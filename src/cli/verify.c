@@ -12,43 +12,11 @@ struct verify {
 	struct kf_temporary scratch;	/* removed at the end */
 };
 
-static int exit_status(const struct kf_verdict *verdict)
-{
-	static const int status[] = {
-		[KF_STATE_NONE] = KF_EXIT_IO,
-		[KF_GENERATION_FAILURE] = KF_EXIT_GENERATION_FAILURE,
-		[KF_COMPILATION_FAILURE] = KF_EXIT_COMPILATION_FAILURE,
-		[KF_RUNTIME_ERROR] = KF_EXIT_RUNTIME_ERROR,
-		[KF_MISMATCH] = KF_EXIT_MISMATCH,
-		[KF_CORRECT] = KF_EXIT_GOOD,
-	};
-
-	if (verdict->reached == KF_REACH_BUILD && !verdict->state)
-		return KF_EXIT_GOOD;
-	return status[verdict->state];
-}
-
-/* A folder for this judgement; what earlier ones left that were killed goes. */
-static enum kf_code make_scratch(struct kf_temporary *out, struct kf_err *err)
-{
-	const char *base = getenv("TMPDIR");
-	char *beside;
-	enum kf_code code;
-
-	if (!base || !*base)
-		base = "/tmp";
-	kf_temporaries_sweep(base, "kforge-verify.");
-	beside = kf_path_join(base, "kforge-verify");
-	code = kf_temporary_folder(beside, out, err);
-	free(beside);
-	return code;
-}
-
 static enum kf_code judge(struct verify *v, const struct kf_options *options,
 			  struct kf_err *err)
 {
 	char *source_dir, *work_dir;
-	enum kf_code code = make_scratch(&v->scratch, err);
+	enum kf_code code = kf_cli_scratch("verify", &v->scratch, err);
 
 	if (code)
 		return code;
@@ -138,7 +106,7 @@ static int verify(const struct kf_options *options, const char **argument,
 	if (code)
 		status = kf_cli_fail(&err);
 	else
-		status = exit_status(&v.verdict);
+		status = kf_cli_status(&v.verdict);
 	if (!code && options->json)
 		print_json(&v);
 	else if (!code)

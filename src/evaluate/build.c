@@ -22,6 +22,11 @@
 #define VERSION_BYTES	256u
 #define VERSION_NS	(10 * KF_NS_PER_S)
 
+char *kf_artefact_path(const char *work_dir, const char *hash)
+{
+	return kf_format("%s/%s.so", work_dir, hash);
+}
+
 void kf_artefact_release(struct kf_artefact *artefact)
 {
 	free(artefact->path);
@@ -369,7 +374,6 @@ static enum kf_code take_artefact(const struct kf_build_job *job,
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	enum kf_code code = KF_OK;
 	struct stat st;
-	char *name;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size) {
 		build->end = KF_BUILD_REFUSED;
@@ -387,9 +391,7 @@ static enum kf_code take_artefact(const struct kf_build_job *job,
 	code = kf_hash_file(path, artefact->hash, err);
 	if (code)
 		goto out;
-	name = kf_format("%s.so", artefact->hash);
-	artefact->path = kf_path_join(job->work_dir, name);
-	free(name);
+	artefact->path = kf_artefact_path(job->work_dir, artefact->hash);
 	if (fchmod(fd, 0555) || rename(path, artefact->path))
 		code = kf_fail_errno(err, "cannot rename to %s",
 				     artefact->path);

@@ -29,6 +29,9 @@ struct kf_artefact {
 	char *compiler;			/* owned; first line of --version */
 };
 void kf_artefact_release(struct kf_artefact *artefact);
+/* Where the artefact of that hash lies in the work_dir of its job. Caller
+ * frees. */
+char *kf_artefact_path(const char *work_dir, const char *hash) KF_NEVER_NULL;
 
 KF_MUST_CHECK enum kf_code kf_build_run(const struct kf_build_job *job,
 		struct kf_build *build, struct kf_artefact *artefact,

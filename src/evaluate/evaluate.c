@@ -61,8 +61,8 @@ static enum kf_code check_request(const struct kf_evaluate_request *req,
 				       err);
 }
 
-static void begin(const struct kf_evaluate_request *req,
-		  struct kf_verdict *out, struct kf_judgement *j)
+void kf_judgement_init(const struct kf_evaluate_request *req,
+		       struct kf_verdict *out, struct kf_judgement *j)
 {
 	const double nan = (double)NAN;
 
@@ -100,7 +100,18 @@ static void begin(const struct kf_evaluate_request *req,
 	j->set = kf_alloc((req->bundle->set_count + 1) * sizeof(j->set[0]));
 }
 
-static void end(struct kf_judgement *j)
+enum kf_code kf_judgement_open(struct kf_judgement *j, struct kf_err *err)
+{
+	enum kf_code code = check_request(j->req, err);
+
+	if (code)
+		return code;
+	code = kf_session_shared_init(&j->shared, j->req, err);
+	j->shared.timeout_ns = call_timeout(j->req);
+	return code;
+}
+
+void kf_judgement_release(struct kf_judgement *j)
 {
 	kf_session_shared_release(&j->shared);
 	free(j->set);
@@ -225,29 +236,40 @@ static void conclude(struct kf_judgement *j)
 			    "the bounds both times\n");
 }
 
-static enum kf_code run(struct kf_judgement *j, struct kf_err *err)
+static void take_account(const struct kf_judgement *j, struct kf_verdict *out)
 {
-	struct kf_verdict *out = j->out;
-	enum kf_code code = kf_judgement_run(j, err);
-
 	out->call_count = j->shared.call_count;
 	out->candidate_ns = j->shared.candidate_ns;
 	out->prepare_ns = j->shared.prepare_ns;
 	out->memory_bytes_peak = j->shared.memory_bytes_peak;
 	out->kernelbench_good = j->kernelbench_seen && j->kernelbench_good;
-	if (j->shared.tier != KF_TIER_NONE && j->shared.tier < out->tier)
+	if (j->shared.tier != KF_TIER_NONE &&
+	    (out->tier == KF_TIER_NONE || j->shared.tier < out->tier))
 		out->tier = j->shared.tier;
-	if (code)
-		return code;
+}
+
+void kf_judgement_tell(struct kf_judgement *j)
+{
+	take_account(j, j->out);
 	if (j->failure.fault) {
 		kf_feedback_failure(j);
 	} else {
-		out->reached = out->stop_after;
+		j->out->reached = j->out->stop_after;
 		conclude(j);
 		kf_feedback_correct(j);
 	}
 	kf_evidence(j);
-	return KF_OK;
+}
+
+static enum kf_code run(struct kf_judgement *j, struct kf_err *err)
+{
+	enum kf_code code = kf_judgement_run(j, err);
+
+	if (code)
+		take_account(j, j->out);
+	else
+		kf_judgement_tell(j);
+	return code;
 }
 
 static uint64_t rest_of(uint64_t all, const struct kf_verdict *v)
@@ -266,12 +288,8 @@ enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 	struct kf_judgement j;
 	enum kf_code code;
 
-	begin(req, out, &j);
-	code = check_request(req, err);
-	if (code)
-		goto out;
-	code = kf_session_shared_init(&j.shared, req, err);
-	j.shared.timeout_ns = call_timeout(req);
+	kf_judgement_init(req, out, &j);
+	code = kf_judgement_open(&j, err);
 	if (!code)
 		code = compile(&j, &artefact, err);
 	if (code || out->state)
@@ -293,7 +311,7 @@ out:
 	kf_logf(req->log, KF_LOG_DEBUG, "judged: %s%s%s in %.0f ms, %u calls",
 		kf_state_name(out->state), out->reason[0] ? ": " : "",
 		out->reason, (double)out->took_ns / 1e6, out->call_count);
-	end(&j);
+	kf_judgement_release(&j);
 	kf_artefact_release(&artefact);
 	return code;
 }

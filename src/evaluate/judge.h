@@ -53,6 +53,16 @@ struct kf_judgement {
 	struct kf_buf notes;		/* sentences for the evidence, one a line */
 };
 
+/* An empty judgement and an empty verdict; then what its sessions need, for a
+ * request that is not malformed. Release in any case. */
+void kf_judgement_init(const struct kf_evaluate_request *req,
+		       struct kf_verdict *out, struct kf_judgement *judgement);
+KF_MUST_CHECK enum kf_code kf_judgement_open(struct kf_judgement *judgement,
+					     struct kf_err *err);
+void kf_judgement_release(struct kf_judgement *judgement);
+/* What was found, into the verdict. */
+void kf_judgement_tell(struct kf_judgement *judgement);
+
 /* Runs sets and timed calls, process after process, until the verdict stands:
  * judgement->failure tells. */
 KF_MUST_CHECK enum kf_code kf_judgement_run(struct kf_judgement *judgement,

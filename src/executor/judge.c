@@ -54,12 +54,12 @@ static bool worth_repeating(enum kf_code code)
 	return code == KF_E_IO || code == KF_E_TIMEOUT;
 }
 
-enum kf_code kf_judge(const struct kf_judge_spec *spec,
-		      struct kf_verdict *out, struct kf_err *err)
+struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 {
-	struct kf_setup *setup = spec->setup;
+	const struct kf_setup *setup = spec->setup;
 	const struct kf_problem_spec *problem_spec = &setup->problem_spec;
-	struct kf_evaluate_request req = {
+
+	return (struct kf_evaluate_request) {
 		.platform = setup->platform,
 		.device_id = setup->device.id,
 		.device_name = setup->device.name,
@@ -77,8 +77,16 @@ enum kf_code kf_judge(const struct kf_judge_spec *spec,
 		.threads = setup->threads,
 		.tier_min = problem_spec->tier_min,
 		.log = problem_spec->log,
-		.cancel = problem_spec->cancel,
+		.cancel = spec->cancel ? spec->cancel : problem_spec->cancel,
 	};
+}
+
+enum kf_code kf_judge(const struct kf_judge_spec *spec,
+		      struct kf_verdict *out, struct kf_err *err)
+{
+	struct kf_setup *setup = spec->setup;
+	const struct kf_problem_spec *problem_spec = &setup->problem_spec;
+	struct kf_evaluate_request req = kf_judge_request(spec);
 	enum kf_code code = KF_OK;
 
 	*out = (struct kf_verdict) { 0 };

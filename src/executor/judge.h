@@ -16,7 +16,11 @@ struct kf_judge_spec {
 	enum kf_reach stop_after;	/* NONE: all the way */
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* ours; emptied before each try */
+	const volatile int *cancel;	/* NULL: the setup's */
 };
+
+/* The same as evaluate asks for it: for who times programs by other plans. */
+struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec);
 
 /* kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
  * that a repetition cannot mend (stopped by the user, nothing there to run

@@ -1,0 +1,228 @@
+/* kforge compare: several programs for one problem, timed in turn. */
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "evaluate/duel.h"
+
+/* Everything that one comparison holds. */
+struct compare {
+	struct kf_setup setup;
+	struct kf_target target;
+	size_t count;			/* programs */
+	struct kf_candidate candidate[KF_DUEL_PROGRAMS];
+	char *work_dir[KF_DUEL_PROGRAMS], *artefact[KF_DUEL_PROGRAMS];
+	const char *name[KF_DUEL_SIDES];	/* borrowed */
+	struct kf_verdict verdict;	/* of the last one judged, or the wrong one */
+	size_t judged;			/* which one that is */
+	struct kf_duel duel;
+	bool dueled;
+	struct kf_temporary scratch;	/* removed at the end */
+};
+
+/* --- values first --------------------------------------------------------- */
+
+static enum kf_code judge_program(struct compare *c,
+				  const struct kf_options *options, size_t i,
+				  struct kf_err *err)
+{
+	char *source_dir = kf_format("%s/%zu/source", c->scratch.path, i);
+	enum kf_code code;
+
+	c->work_dir[i] = kf_format("%s/%zu/judge", c->scratch.path, i);
+	c->judged = i;
+	kf_verdict_release(&c->verdict);
+	code = kf_candidate_write(&c->candidate[i], source_dir, err);
+	if (!code)
+		code = kf_judge(&(struct kf_judge_spec) {
+			.setup = &c->setup,
+			.target = &c->target,
+			.seed = options->seed,
+			.stop_after = KF_REACH_VALUES,
+			.source_dir = source_dir,
+			.work_dir = c->work_dir[i],
+		}, &c->verdict, err);
+	if (!code)
+		c->artefact[i] = kf_artefact_path(c->work_dir[i],
+						  c->verdict.artefact_hash);
+	free(source_dir);
+	return code;
+}
+
+static enum kf_code judge_all(struct compare *c,
+			      const struct kf_options *options,
+			      struct kf_err *err)
+{
+	enum kf_code code = kf_cli_scratch("compare", &c->scratch, err);
+
+	for (size_t i = 0; i < c->count && !code; i++) {
+		if (c->candidate[i].end != KF_EXTRACT_GOOD) {
+			c->judged = i;
+			kf_verdict_release(&c->verdict);
+			kf_generation_failure(&c->candidate[i], &c->verdict);
+			return KF_OK;
+		}
+		code = judge_program(c, options, i, err);
+		if (c->verdict.state != KF_CORRECT)
+			break;
+	}
+	return code;
+}
+
+/* --- then times ----------------------------------------------------------- */
+
+/* A stored baseline is one number: a side without an interval. */
+static void add_stored(struct compare *c)
+{
+	size_t side = c->duel.side_count;
+
+	if (!c->target.baseline_stored_ns || c->target.baseline)
+		return;
+	c->duel.time_ns[side] = (double)c->target.baseline_stored_ns;
+	c->duel.side_count++;
+	c->name[side] = "PyTorch eager (stored)";
+}
+
+static enum kf_code duel(struct compare *c, const struct kf_options *options,
+			 struct kf_err *err)
+{
+	struct kf_evaluate_request base =
+		kf_judge_request(&(struct kf_judge_spec) {
+			.setup = &c->setup, .target = &c->target,
+			.seed = options->seed,
+		});
+	struct kf_duel_program program[KF_DUEL_PROGRAMS];
+	struct kf_verdict wrong;
+	enum kf_code code;
+
+	for (size_t i = 0; i < c->count; i++)
+		program[i] = (struct kf_duel_program) {
+			.work_dir = c->work_dir[i],
+			.artefact_path = c->artefact[i],
+		};
+	code = kf_duel_run(&(struct kf_duel_request) {
+		.base = &base, .program = program, .program_count = c->count,
+	}, &c->duel, &wrong, err);
+	c->dueled = !code && wrong.state == KF_STATE_NONE;
+	if (c->dueled) {
+		add_stored(c);
+		return KF_OK;
+	}
+	c->judged = c->duel.wrong;
+	kf_verdict_release(&c->verdict);
+	c->verdict = wrong;
+	return code;
+}
+
+static enum kf_code run_stages(struct compare *c,
+			       const struct kf_options *options,
+			       const struct kf_log *log,
+			       const char **argument, struct kf_err *err)
+{
+	struct kf_setup_spec spec = kf_cli_setup_spec(options, log);
+	enum kf_code code = kf_setup_open(&spec, &c->setup, err);
+
+	for (size_t i = 0; i < c->count && !code; i++) {
+		c->name[i] = argument[1 + i];
+		code = kf_candidate_read(&argument[1 + i], 1,
+					 c->setup.platform, &c->candidate[i],
+					 err);
+	}
+	c->name[c->count] = "PyTorch eager";
+	if (!code)
+		code = kf_target_open(&c->setup, argument[0], &c->target, err);
+	if (!code)
+		code = judge_all(c, options, err);
+	if (code || c->verdict.state != KF_CORRECT)
+		return code;
+	return duel(c, options, err);
+}
+
+/* --- telling -------------------------------------------------------------- */
+
+static void print_json(const struct compare *c)
+{
+	json_t *json = c->dueled ? kf_duel_to_json(&c->duel, c->name) :
+		json_object();
+
+	json_object_set_new(json, "problem",
+			    json_string(c->target.problem.name));
+	json_object_set_new(json, "platform",
+			    json_string(c->setup.platform->name));
+	json_object_set_new(json, "device", json_string(c->setup.device.name));
+	json_object_set_new(json, "threads", json_integer(c->setup.threads));
+	if (!c->dueled) {
+		json_object_set_new(json, "incorrect",
+				    json_string(c->name[c->judged]));
+		json_object_set_new(json, "verdict",
+				    kf_verdict_to_json(&c->verdict));
+	}
+	kf_cli_print_json_take(json);
+}
+
+static void print_words(const struct compare *c)
+{
+	struct kf_buf words = { .max = 1u << 16 };
+
+	if (c->dueled) {
+		kf_duel_explain(&c->duel, c->name, &words);
+	} else {
+		kf_buf_printf(&words, "%s is not correct, so nothing was "
+			      "compared:\n", c->name[c->judged]);
+		kf_verdict_explain(&c->verdict, &words);
+	}
+	fputs(kf_buf_str(&words), stdout);
+	kf_buf_release(&words);
+}
+
+static void release(struct compare *c, const struct kf_log *log)
+{
+	struct kf_err ignored = { 0 };
+
+	if (kf_temporary_remove(&c->scratch, &ignored))
+		kf_logf(log, KF_LOG_WARN, "%s", ignored.text);
+	for (size_t i = 0; i < KF_DUEL_PROGRAMS; i++) {
+		kf_candidate_release(&c->candidate[i]);
+		free(c->work_dir[i]);
+		free(c->artefact[i]);
+	}
+	kf_verdict_release(&c->verdict);
+	kf_target_release(&c->target);
+	kf_setup_release(&c->setup);
+}
+
+static int compare(const struct kf_options *options, const char **argument,
+		   size_t argument_count)
+{
+	struct compare c = { .count = argument_count - 1 };
+	struct kf_err err = { 0 };
+	struct kf_log log;
+	enum kf_code code;
+	int status;
+
+	kf_cli_log(options, &log);
+	kf_cli_catch_signals();
+	code = run_stages(&c, options, &log, argument, &err);
+	if (code)
+		status = kf_cli_fail(&err);
+	else if (c.dueled)
+		status = KF_EXIT_GOOD;
+	else
+		status = kf_cli_status(&c.verdict);
+	if (!code && options->json)
+		print_json(&c);
+	else if (!code)
+		print_words(&c);
+	release(&c, &log);
+	return status;
+}
+
+const struct kf_command kf_command_compare = {
+	.name = "compare",
+	.arguments = "PROBLEM A B [C...]",
+	.summary = "time several correct programs in turn: which is faster, and is it sure?",
+	.options = "platform set baseline seed threads sandbox python cache "
+		   "json quiet verbose help",
+	.argument_min = 3,
+	.argument_max = 1 + KF_DUEL_PROGRAMS,
+	.run = compare,
+};
