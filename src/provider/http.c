@@ -1,4 +1,5 @@
 #include "provider/http.h"
+#include "provider/certificates.h"
 
 #include <curl/curl.h>
 #include <strings.h>
@@ -9,6 +10,7 @@
 struct kf_http {
 	CURLM *multi;
 	CURL *easy;
+	struct kf_certificates certificates;
 };
 
 /* One request on its way. */
@@ -16,9 +18,22 @@ struct transfer {
 	const struct kf_http_request *request;
 	struct kf_http_answer *answer;
 	CURL *easy;
+	const struct kf_certificates *certificates;
 	uint64_t heard_ns;	/* when the last byte came */
 	bool enough;		/* piece said so */
 };
+
+/* Where this libcurl looks for certificates by itself; NULL: it does not say. */
+static const char *built_in_certificates(void)
+{
+#if LIBCURL_VERSION_NUM >= 0x074600
+	const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+
+	return info->age >= CURLVERSION_SEVENTH ? info->cainfo : NULL;
+#else
+	return NULL;
+#endif
+}
 
 enum kf_code kf_http_new(struct kf_http **out, struct kf_err *err)
 {
@@ -34,6 +49,8 @@ enum kf_code kf_http_new(struct kf_http **out, struct kf_err *err)
 		kf_http_free(http);
 		return kf_fail(err, KF_E_UNAVAIL, "cannot start libcurl");
 	}
+	kf_certificates_find("", built_in_certificates(),
+			     &http->certificates);
 	*out = http;
 	return KF_OK;
 }
@@ -104,6 +121,11 @@ static void set_options(struct transfer *t, struct curl_slist *headers)
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "kforge");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	if (t->certificates->file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, t->certificates->file);
+	if (t->certificates->folder)
+		curl_easy_setopt(easy, CURLOPT_CAPATH,
+				 t->certificates->folder);
 	/* A redirect would carry the key to wherever it points. */
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -176,6 +198,7 @@ void kf_http_post(struct kf_http *http, const struct kf_http_request *request,
 		.request = request,
 		.answer = answer,
 		.easy = http->easy,
+		.certificates = &http->certificates,
 		.heard_ns = kf_now_ns(),
 	};
 	struct curl_slist *headers = NULL;
@@ -210,6 +233,7 @@ void kf_http_free(struct kf_http *http)
 		curl_easy_cleanup(http->easy);
 	if (http->multi)
 		curl_multi_cleanup(http->multi);
+	kf_certificates_release(&http->certificates);
 	free(http);
 	curl_global_cleanup();
 }

@@ -61,20 +61,28 @@ static void add_number(struct kf_words *words, const char *option,
 	kf_words_add(words, text);
 }
 
+/* The one that came with kforge: beside it, or where its runner is. */
 static char *beside_executable(void)
 {
+	static const char *const place[] = {
+		"bwrap", "../libexec/kforge/bwrap",
+	};
 	char self[4096];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *path, *slash;
+	const char *slash;
 
 	if (len <= 0)
 		return NULL;
 	self[len] = '\0';
 	slash = strrchr(self, '/');
-	path = kf_format("%.*s/bwrap", (int)(slash - self), self);
-	if (access(path, X_OK) == 0)
-		return path;
-	free(path);
+	for (size_t i = 0; slash && i < KF_COUNT(place); i++) {
+		char *path = kf_format("%.*s/%s", (int)(slash - self), self,
+				       place[i]);
+
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
 	return NULL;
 }
 

@@ -18,7 +18,7 @@
  * The environment variable KFORGE_SANDBOX_TIER=strong|medium|weak caps the tier
  * that is tried (read in kf_sandbox_start and kf_sandbox_probe, nowhere else);
  * it never lowers tier_min. KFORGE_BWRAP names bwrap; else it is looked for
- * beside the executable and on PATH.
+ * beside the executable, in ../libexec/kforge, and on PATH.
  *
  * Processes: called by the supervisor only.
  * Threads:   a program dies with the thread that started it, so that thread
