@@ -105,7 +105,8 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 all: $(LIBRARY) $(PROGRAMS)
 
-tests: all $(TESTS) $(HOSTILE) $(JINJA)
+tests: all $(TESTS) $(HOSTILE) $(JINJA) $(COMPLETIONS) \
+	$(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
 
 check: tests
 	@KF_BUILD=$(BUILD) PYTHON=$(PYTHON) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
