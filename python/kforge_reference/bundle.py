@@ -18,6 +18,9 @@ STOCK_MAX = 64
 STOCK_MIN = 12
 STOCK_BYTES_MAX = 1536 << 20    # beyond this even fewer than STOCK_MIN
 STOCK_LEAST = 4
+# A light bundle is there for looking at the problem, not for timed calls.
+STOCK_LIGHT = 1
+RUNS_LIGHT = 2
 
 
 def main(request):
@@ -46,6 +49,7 @@ class Maker:
     def __init__(self, request):
         self.request = request
         self.out = request["out"]
+        self.light = request.get("light", False)
         seed = request.get("seed")
         self.random = random.SystemRandom() if seed is None \
             else random.Random(seed)
@@ -53,23 +57,35 @@ class Maker:
         self.dropped = []
         self.notes = []
         self.matters = None     # (of inputs, of weights), after the first set
+        self.oracle = None
+        self.outputs = []       # of the first call
+        self.start = time.monotonic()
 
     def seed(self):
         return self.random.getrandbits(62)
 
     def make(self):
-        start = time.monotonic()
         prepare_torch(self.request["threads"])
         self.problem = Problem(self.request["problem"])
+        before = time.monotonic()
         first = self.problem.inputs(self.seed())
+        self.inputs_s = time.monotonic() - before
         self.form = first.form()
+        self.check_size(first)
         self.oracle = oracle.Oracle(self.problem, first)
-        self.outputs = self.check(first)
+        before = time.monotonic()
+        self.outputs = self.oracle.reference(first, first.leaves)
+        self.call_s = time.monotonic() - before
+        self.check_size(first)
+        self.check_time(3 * self.call_s)
+        self.check(first)
         self.oracle.find_exact(first.leaves, self.outputs)
+        if self.light:
+            self.oracle.runs = RUNS_LIGHT
+        self.check_time(self.remaining_time())
         if self.oracle.way is None:
             self.notes.append("the reference has no float64 form: values are "
                               "judged against its own types")
-        self.check_size(first)
         for folder in ("public", "inputs", "oracle"):
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.write_weights()
@@ -77,25 +93,29 @@ class Maker:
         stock = self.make_stock(first)
         write_json(self.out, "oracle/seeds.json", self.seeds)
         info = self.describe(first, kinds, stock)
-        info["took_s"] = round(time.monotonic() - start, 3)
+        info["took_s"] = round(time.monotonic() - self.start, 3)
         write_json(self.out, "public/bundle.json", info)
 
     # --- is this a problem that can be judged? ----------------------------
 
     def check(self, first):
         """The reference must agree with itself, whatever random numbers it
-        is offered, and be finite. Returns its outputs."""
+        is offered, and be finite."""
         run = self.oracle.reference
-        outputs = run(first, first.leaves)
-        self.compare(outputs, run(first, first.leaves), "nondeterministic",
+        self.compare(self.outputs, run(first, first.leaves),
+                     "nondeterministic",
                      "the reference differs from itself though its state is "
                      "restored before each call")
-        self.compare(outputs, run(first, first.leaves, seed=self.seed()),
+        self.compare(self.outputs, run(first, first.leaves, seed=self.seed()),
                      "random", "the output depends on random numbers that "
                      "forward draws (dropout in training mode?), which no "
                      "other program can repeat")
-        self.refuse_not_finite(outputs)
-        return outputs
+        self.refuse_not_finite(self.outputs)
+        again = run(first, first.leaves, restore=False)
+        if any(not tensors.same(a, b) for a, b in zip(self.outputs, again)):
+            self.notes.append("the reference keeps a state that changes its "
+                              "next output; every call here begins from the "
+                              "first state")
 
     @staticmethod
     def compare(one, two, kind, sentence):
@@ -118,21 +138,41 @@ class Maker:
                    if isinstance(leaf, torch.Tensor))
         each += sum(tensors.nbytes(out) for out in self.outputs)
         each = max(each, 1)
+        if self.light:
+            return STOCK_LIGHT, each
         number = min(STOCK_MAX, max(STOCK_MIN, STOCK_BYTES // each))
         if number * each > STOCK_BYTES_MAX:
             number = max(STOCK_LEAST, STOCK_BYTES_MAX // each)
         return number, each
 
     def check_size(self, first):
+        """Asked before there are outputs, and with them."""
         number, each = self.stock_count(first)
-        weights = sum(tensors.nbytes(w) for w in self.oracle.declared)
+        weights = sum(tensors.nbytes(w) for w in self.oracle.declared) \
+            if self.oracle else 0
         scales = sum(16 * out.numel() for out in self.outputs)
         total = number * each + len(sets.KINDS) * (each + scales) + \
             2 * weights
-        if total > self.request["bytes_max"]:
+        most = self.request["bytes_max"]
+        if total > most:
             raise Refused("limit", "its bundle would take %.1f GB, over the "
                           "limit of %.1f; choose smaller sizes with --set"
-                          % (total / 1e9, self.request["bytes_max"] / 1e9))
+                          % (total / 1e9, most / 1e9), total / most)
+
+    def remaining_time(self):
+        """Seconds that all sets will take, from the calls so far. To perturb
+        inputs costs about as much as to make them twice."""
+        run = self.oracle
+        each = self.call_s + run.exact_s + 2 * self.inputs_s
+        return len(sets.KINDS) * (1 + run.runs) * each
+
+    def check_time(self, seconds):
+        most = self.request.get("seconds")
+        if most and time.monotonic() - self.start + seconds > most:
+            raise Refused("time", "its bundle would take about %.0f s, over "
+                          "the limit of %.0f; choose smaller sizes with --set"
+                          % (time.monotonic() - self.start + seconds, most),
+                          seconds / most)
 
     # --- data -------------------------------------------------------------
 

@@ -9,16 +9,21 @@ class Refused(Exception):
     """A problem that cannot be used; kind is a stable word, text a sentence.
 
     Kinds: syntax, no_model, no_inputs, exception, exit, memory, unsupported,
-    random, nondeterministic, non_finite, limit, no_torch, internal.
+    random, nondeterministic, non_finite, limit, time, no_torch, internal.
+    ratio: of what is too large, how many times it is; None if unknown.
     """
 
-    def __init__(self, kind, text):
+    def __init__(self, kind, text, ratio=None):
         super().__init__(text)
         self.kind = kind
         self.text = text
+        self.ratio = ratio
 
     def as_json(self):
-        return {"error": {"kind": self.kind, "text": one_line(self.text)}}
+        error = {"kind": self.kind, "text": one_line(self.text)}
+        if self.ratio is not None:
+            error["ratio"] = float(self.ratio)
+        return {"error": error}
 
 
 def one_line(text):

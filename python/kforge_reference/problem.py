@@ -224,9 +224,11 @@ class Reference:
         for slot, value in zip(self.slots, weights):
             slot.tensor.data.copy_(value)
 
-    def __call__(self, inputs, leaves, weights=None, seed=BUILD_SEED):
+    def __call__(self, inputs, leaves, weights=None, seed=BUILD_SEED,
+                 restore=True):
         """Outputs as a list of contiguous tensors."""
-        self.state.restore(everything=True)
+        if restore:
+            self.state.restore(everything=True)
         if weights is not None:
             self.load(weights)
         fresh = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf

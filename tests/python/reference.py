@@ -90,12 +90,12 @@ class Case(unittest.TestCase):
     def load(self, text):
         return problem.Problem(self.file(text))
 
-    def bundle(self, text, bytes_max=1 << 30, seed=7):
+    def bundle(self, text, bytes_max=1 << 30, seed=7, **more):
         """Makes one; returns (result.json, bundle.json or None)."""
         out = os.path.join(self.folder.name, "out")
         os.makedirs(out, exist_ok=True)
         bundle.main({"problem": self.file(text), "out": out, "threads": 1,
-                     "bytes_max": bytes_max, "seed": seed})
+                     "bytes_max": bytes_max, "seed": seed, **more})
         with open(os.path.join(out, "result.json")) as file:
             result = json.load(file)
         info = None
@@ -190,9 +190,50 @@ class C:
         self.assertFalse(os.path.exists(
             os.path.join(self.folder.name, "out", "inputs")))
 
+    def test_how_much_too_large_it_is_is_told(self):
+        result, _ = self.bundle(model("return x"), bytes_max=1000)
+        self.assertGreater(result["error"]["ratio"], 1)
+
+    def test_what_would_take_too_long_is_not_begun(self):
+        result, _ = self.bundle(model("return x"), seconds=1e-9)
+        self.assertEqual(result["error"]["kind"], "time", result)
+        self.assertIn("over the limit", result["error"]["text"])
+        self.assertGreater(result["error"]["ratio"], 1)
+
     def test_a_long_message_is_cut(self):
         result, _ = self.bundle(model("raise ValueError('x' * 100000)"))
         self.assertLess(len(result["error"]["text"]), 700)
+
+
+class Notes(Case):
+    STATEFUL = model("y = x + self.h\nself.h = y\nreturn y",
+                     init="self.register_buffer('h', torch.zeros(6, 10))")
+    WORDS = "keeps a state that changes its next output"
+
+    def test_a_state_that_changes_the_next_output_is_noted(self):
+        self.small_stock()
+        _, info = self.bundle(self.STATEFUL)
+        self.assertTrue(any(self.WORDS in note for note in info["notes"]),
+                        info["notes"])
+        found = [w["matters"] for w in info["weights"]]
+        self.assertEqual(found, [True])
+
+    def test_statistics_that_only_run_along_are_not(self):
+        self.small_stock()
+        _, info = self.bundle(model("return self.n(x)",
+                                    init="self.n = nn.BatchNorm1d(10)"))
+        self.assertFalse(any(self.WORDS in note for note in info["notes"]),
+                         info["notes"])
+
+
+class Light(Case):
+    def test_it_has_all_sets_and_one_stock_entry(self):
+        _, info = self.bundle(model("return x * 2", init="self.w = "
+                                    "nn.Parameter(torch.ones(1))"),
+                              light=True)
+        self.assertEqual(info["sets"], list(sets.KINDS))
+        self.assertEqual(info["stock"], 1)
+        self.assertEqual(info["perturbed_runs"], 2)
 
 
 class Matters(Case):
