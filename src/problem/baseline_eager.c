@@ -132,7 +132,7 @@ static enum kf_code fail_ended(struct eager *b, struct kf_err *err)
 	enum kf_code code = kf_sandbox_wait(b->box, &outcome, err);
 
 	if (!code)
-		code = kf_reference_ended(&outcome, &b->spec, b->base.name,
+		code = kf_reference_ended(&outcome, &b->spec, b->base.name, NULL,
 					  err);
 	kf_outcome_release(&outcome);
 	return code;
@@ -193,7 +193,7 @@ static enum kf_code read_answer(struct eager *b, const char *word,
 	}
 	if (strncmp(line, "error ", 6) == 0 &&
 	    kf_json_parse(line + 6, len - 6, "answer", &answer, NULL) == KF_OK)
-		code = kf_reference_error(answer, b->base.name, err);
+		code = kf_reference_error(answer, b->base.name, NULL, err);
 	if (!code)
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
 			       "talks nonsense", b->base.name);

@@ -19,12 +19,16 @@ struct place {
 	int lock_fd;
 };
 
+/* Light bundles are kept apart: they are no use to who wants whole ones. */
 static enum kf_code find_place(const char *cache, const char *content,
-			       struct place *out, struct kf_err *err)
+			       bool light, struct place *out,
+			       struct kf_err *err)
 {
+	char *text = kf_format("%s%s", light ? "light " : "", content);
 	char key[KF_HASH_HEX];
 
-	kf_hash_hex(content, strlen(content), key);
+	kf_hash_hex(text, strlen(text), key);
+	free(text);
 	snprintf(out->key, sizeof(out->key), "%.*s", HASH_KEPT, key);
 	out->folder = kf_path_join(cache, "bundles");
 	out->entry = kf_path_join(out->folder, out->key);
@@ -156,15 +160,31 @@ enum kf_code kf_bundle_cached(const struct kf_problem_spec *spec,
 	*out = (struct kf_bundle) { 0 };
 	code = kf_cache_folder(spec->cache_path, &cache, err);
 	if (!code)
-		code = find_place(cache, maker->content, &place, err);
+		code = find_place(cache, maker->content, spec->light,
+				  &place, err);
 	if (code)
 		goto out;
 	if (!kf_path_exists(place.entry) ||
 	    kf_bundle_load(place.entry, out, NULL) != KF_OK)
-		code = make_locked(spec, problem, maker, &place, out, err);
+		code = spec->cached_only ?
+		       kf_fail(err, KF_E_UNAVAIL, "problem %s has no bundle "
+			       "yet", problem->name) :
+		       make_locked(spec, problem, maker, &place, out, err);
+	out->place = kf_strdup(place.entry);
 	out->took_ns = kf_now_ns() - start_ns;
 out:
 	release_place(&place);
 	free(cache);
+	return code;
+}
+
+enum kf_code kf_bundle_discard(struct kf_bundle *bundle, struct kf_err *err)
+{
+	char *folder = kf_strdup(bundle->folder);
+	enum kf_code code;
+
+	kf_bundle_release(bundle);
+	code = kf_remove_tree(folder, err);
+	free(folder);
 	return code;
 }

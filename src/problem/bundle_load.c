@@ -419,6 +419,7 @@ void kf_bundle_release(struct kf_bundle *bundle)
 	free(bundle->weight_data);
 	free(bundle->scalar);
 	free(bundle->folder);
+	free(bundle->place);
 	json_decref(bundle->info);
 	*bundle = (struct kf_bundle) { 0 };
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,13 @@ struct job {
 	const struct kf_problem_spec *spec;
 	const struct kf_problem *problem;
 	const struct kf_python *python;
+	struct kf_refusal refusal;
 };
+
+static uint64_t bytes_max(const struct kf_problem_spec *spec)
+{
+	return spec->bytes_max ? spec->bytes_max : KF_BUNDLE_BYTES;
+}
 
 /* Bytes of all files below folder_fd, which it closes; bounded in depth, for
  * the program inside may have made it. */
@@ -53,23 +60,26 @@ static uint64_t folder_bytes(int folder_fd, int depth)
 }
 
 /* Waits for the end and watches how much is written meanwhile. */
-static enum kf_code watch(struct kf_sandbox *box, const char *out_folder,
-			  const char *name, struct kf_outcome *outcome,
+static enum kf_code watch(struct job *job, struct kf_sandbox *box,
+			  const char *out_folder, struct kf_outcome *outcome,
 			  struct kf_err *err)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, most = bytes_max(job->spec);
 
 	for (unsigned i = 0; !kf_sandbox_ended(box); i++) {
 		if (i % SIZE_POLLS == 0)
 			bytes = folder_bytes(open(out_folder, O_RDONLY |
 				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 4);
-		if (bytes > KF_BUNDLE_BYTES + (KF_BUNDLE_BYTES >> 3)) {
+		if (bytes > most + (most >> 3)) {
 			enum kf_code code = kf_sandbox_kill(box, outcome, err);
 
+			job->refusal = (struct kf_refusal) {
+				"limit", (double)NAN
+			};
 			return code ? code : kf_fail(err, KF_E_LIMIT,
 				"problem %s: more than %.1f GB were written; "
-				"choose smaller sizes with --set", name,
-				(double)KF_BUNDLE_BYTES / 1e9);
+				"choose smaller sizes with --set",
+				job->problem->name, (double)most / 1e9);
 		}
 		kf_sleep_ns(POLL_NS);
 	}
@@ -105,13 +115,13 @@ static json_t *read_result(const char *out_folder)
 static enum kf_code run_reference(void *arg, const char *job_folder,
 				  const char *out_folder, struct kf_err *err)
 {
-	const struct job *job = arg;
+	struct job *job = arg;
 	const struct kf_problem_spec *spec = job->spec;
 	const char *name = job->problem->name;
-
-	json_t *request = json_pack("{s:s, s:I, s:n}", "out", out_folder,
-				    "bytes_max", (json_int_t)KF_BUNDLE_BYTES,
-				    "seed");
+	json_t *request = json_pack("{s:s, s:I, s:b, s:n}",
+				    "out", out_folder,
+				    "bytes_max", (json_int_t)bytes_max(spec),
+				    "light", (int)spec->light, "seed");
 	struct kf_reference_spec reference = {
 		.problem_spec = spec, .problem = job->problem,
 		.python = job->python,
@@ -122,18 +132,23 @@ static enum kf_code run_reference(void *arg, const char *job_folder,
 	struct kf_outcome outcome = { 0 };
 	struct kf_sandbox *box = NULL;
 	json_t *result = NULL;
-	enum kf_code code = kf_reference_start(&reference, &box, err);
+	enum kf_code code;
 
+	if (spec->light)
+		json_object_set_new(request, "seconds",
+				    json_real((double)spec->timeout_ns / 1e9));
+	code = kf_reference_start(&reference, &box, err);
 	if (!code)
-		code = watch(box, out_folder, name, &outcome, err);
+		code = watch(job, box, out_folder, &outcome, err);
 	if (code)
 		goto out;
 	if (outcome.end == KF_END_EXITED && outcome.exit_code == 0)
 		result = read_result(out_folder);
 	if (!result)
-		code = kf_reference_ended(&outcome, spec, name, err);
+		code = kf_reference_ended(&outcome, spec, name, &job->refusal,
+					  err);
 	else
-		code = kf_reference_error(result, name, err);
+		code = kf_reference_error(result, name, &job->refusal, err);
 out:
 	kf_sandbox_free(box);
 	kf_outcome_release(&outcome);
@@ -148,7 +163,8 @@ enum kf_code kf_bundle_python(const struct kf_problem_spec *spec,
 {
 	uint64_t start_ns = kf_now_ns();
 	struct kf_python python = { 0 };
-	struct job job = { spec, problem, &python };
+	struct job job = { .spec = spec, .problem = problem,
+			   .python = &python };
 	struct kf_bundle_maker maker = { .make = run_reference, .arg = &job };
 	char code_hash[KF_HASH_HEX], *content = NULL;
 	enum kf_code code;
@@ -166,6 +182,7 @@ enum kf_code kf_bundle_python(const struct kf_problem_spec *spec,
 			    problem->hash, code_hash, python.torch);
 	maker.content = content;
 	code = kf_bundle_cached(spec, problem, &maker, out, err);
+	out->refusal = job.refusal;
 	out->took_ns = kf_now_ns() - start_ns;
 out:
 	kf_python_release(&python);

@@ -56,6 +56,11 @@ struct kf_problem_spec {
 	enum kf_sandbox_tier tier_min;
 	uint64_t timeout_ns;		/* for making a bundle */
 	uint64_t memory_bytes;		/* likewise */
+	uint64_t bytes_max;		/* of a bundle; 0: what is usual */
+	bool light;			/* a bundle to look at, not to time with:
+					   one stock entry, few perturbed runs,
+					   kept apart from whole ones */
+	bool cached_only;		/* make none: KF_E_UNAVAIL if there is none */
 	const struct kf_log *log;
 	const volatile int *cancel;
 };
@@ -112,6 +117,16 @@ struct kf_tensor_info {
 				   some output, or that was not tried */
 };
 
+/* Why a problem has no bundle. */
+struct kf_refusal {
+	char kind[24];		/* stable token: "random", "nondeterministic",
+				   "non_finite", "memory", "limit", "time",
+				   "exception" ... (docs/bundles.md); "": it was
+				   not the problem */
+	double ratio;		/* memory, limit, time: so many times too
+				   large; NaN if unknown */
+};
+
 struct kf_scalar_info { char kind; int64_t i; double f; };
 
 /* One set or one stock entry. Data pointers lie in mapped files, read-only.
@@ -149,6 +164,13 @@ struct kf_bundle {
 					   dtype and its perturbed runs */
 	json_t *info;			/* owned; public/bundle.json */
 	bool made_now;			/* false: found in the cache */
+	char *place;			/* owned; its folder in the cache, or where it
+					   would be: there also after
+					   kf_bundle_open has failed, NULL if it
+					   failed before it knew. Under this name
+					   and a suffix others may keep what they
+					   know of it */
+	struct kf_refusal refusal;	/* after kf_bundle_open has failed */
 	uint64_t took_ns;		/* to make or open it, this time */
 	void *maps;			/* private */
 };
@@ -157,11 +179,13 @@ struct kf_bundle {
  * one sentence (no class Model; exception in forward, with its last line; the
  * reference differs from itself; non-finite reference; ...), no Python or no
  * torch, or no compiler, is KF_E_UNAVAIL, out of memory KF_E_LIMIT. Nothing
- * half-made stays. */
+ * half-made stays. *out is to be released also after a failure. */
 KF_MUST_CHECK enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, struct kf_bundle *out,
 		struct kf_err *err);
 void kf_bundle_release(struct kf_bundle *bundle);
+/* Releases it and takes it out of the cache. */
+enum kf_code kf_bundle_discard(struct kf_bundle *bundle, struct kf_err *err);
 
 /* --- the baseline: the reference, one live process ----------------------- */
 struct kf_baseline;

@@ -1,6 +1,7 @@
 #include "problem/reference.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "platform/platform.h"
@@ -204,12 +205,22 @@ static char *clean_line(const char *text, size_t len, size_t max)
 	return line.data ? line.data : kf_strdup("");
 }
 
+static void set_refusal(struct kf_refusal *out, const char *kind,
+			double ratio)
+{
+	if (!out)
+		return;
+	snprintf(out->kind, sizeof(out->kind), "%s", kind);
+	out->ratio = ratio;
+}
+
 enum kf_code kf_reference_error(const json_t *answer, const char *name,
-				struct kf_err *err)
+				struct kf_refusal *refusal, struct kf_err *err)
 {
 	static const struct { const char *kind; enum kf_code code; } kinds[] = {
 		{ "memory", KF_E_LIMIT }, { "limit", KF_E_LIMIT },
 		{ "no_torch", KF_E_UNAVAIL }, { "internal", KF_E_IO },
+		{ "time", KF_E_TIMEOUT },
 	};
 	const json_t *error = json_object_get(answer, "error");
 	const char *kind = kf_json_str(error, "kind", "");
@@ -222,6 +233,9 @@ enum kf_code kf_reference_error(const json_t *answer, const char *name,
 	for (size_t i = 0; i < KF_COUNT(kinds); i++)
 		if (strcmp(kind, kinds[i].kind) == 0)
 			code = kinds[i].code;
+	if (code == KF_E_INPUT || code == KF_E_LIMIT || code == KF_E_TIMEOUT)
+		set_refusal(refusal, kind,
+			    kf_json_real(error, "ratio", (double)NAN));
 	line = clean_line(text, strlen(text), 800);
 	code = kf_fail(err, code, "problem %s: %s", name, line);
 	free(line);
@@ -244,13 +258,15 @@ static char *last_line(const struct kf_buf *text)
 
 enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 				const struct kf_problem_spec *spec,
-				const char *name, struct kf_err *err)
+				const char *name, struct kf_refusal *refusal,
+				struct kf_err *err)
 {
 	char *line = last_line(&outcome->errout);
 	enum kf_code code;
 
 	switch (outcome->end) {
 	case KF_END_MEMORY:
+		set_refusal(refusal, "memory", (double)NAN);
 		code = kf_fail(err, KF_E_LIMIT, "problem %s: the reference "
 			       "needs more than %.1f GB of memory; choose "
 			       "smaller sizes with --set", name,
@@ -258,6 +274,7 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 		break;
 	case KF_END_WALL:
 	case KF_END_CPU:
+		set_refusal(refusal, "time", (double)NAN);
 		code = kf_fail(err, KF_E_TIMEOUT, "problem %s: the reference "
 			       "took longer than %.0f s; choose smaller sizes "
 			       "with --set", name,
@@ -267,11 +284,13 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 		code = kf_fail(err, KF_E_CANCELED, "stopped");
 		break;
 	case KF_END_VIOLATION:
+		set_refusal(refusal, "violation", (double)NAN);
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the reference "
 			       "made a system call that its sandbox forbids",
 			       name);
 		break;
 	case KF_END_SIGNAL:
+		set_refusal(refusal, "signal", (double)NAN);
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the reference "
 			       "crashed (signal %d)", name, outcome->signal);
 		break;
@@ -283,12 +302,14 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 			code = kf_fail(err, KF_E_IO, "problem %s: no space is "
 				       "left where bundles are kept; name "
 				       "another folder with --cache", name);
-		else
+		else {
+			set_refusal(refusal, "exit", (double)NAN);
 			code = kf_fail(err, KF_E_INPUT, "problem %s: the "
 				       "reference ended without a result "
 				       "(exit code %d)%s%s", name,
 				       outcome->exit_code,
 				       line[0] ? ": " : "", line);
+		}
 	}
 	free(line);
 	return code;

@@ -28,14 +28,17 @@ KF_MUST_CHECK enum kf_code kf_reference_start(
 		const struct kf_reference_spec *spec, struct kf_sandbox **out,
 		struct kf_err *err);
 
-/* What reference.py says of a problem, {"error": {"kind", "text"}}, as an
- * error of ours; name is the problem's. KF_OK if answer tells of no error. */
+/* What reference.py says of a problem, {"error": {"kind", "text", "ratio"}}, as
+ * an error of ours; name is the problem's. KF_OK if answer tells of no error.
+ * refusal: NULL, or filled in. */
 enum kf_code kf_reference_error(const json_t *answer, const char *name,
+				struct kf_refusal *refusal,
 				struct kf_err *err);
 /* The same for a process that ended without an answer. Never KF_OK. */
 enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 				const struct kf_problem_spec *spec,
-				const char *name, struct kf_err *err);
+				const char *name, struct kf_refusal *refusal,
+				struct kf_err *err);
 
 /* SHA-256 over reference.py and its package in home/python. */
 enum kf_code kf_reference_hash(char out[KF_HASH_HEX], struct kf_err *err);
