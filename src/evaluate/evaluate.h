@@ -14,6 +14,8 @@
 #include "evaluate/stats.h"
 #include "evaluate/worker.h"
 
+struct kf_health;
+
 enum kf_state {		/* kept in stores: never renumber */
 	KF_STATE_NONE = 0,	/* no verdict: trouble of ours */
 	KF_GENERATION_FAILURE = 1,
@@ -108,6 +110,10 @@ struct kf_verdict {
 	uint64_t took_ns, compiler_ns, candidate_ns, baseline_took_ns, ours_ns;
 	unsigned call_count;
 	char artefact_hash[KF_HASH_HEX];
+
+	/* Why the problem is unhealthy, token and sentence (health.h); "" if
+	 * it is healthy, or that is not known. */
+	char unhealthy[32], unhealthy_text[512];
 };
 
 /* Whether a fixed plan of that many calls can be kept; 0 is no fixed plan. To
@@ -120,6 +126,9 @@ KF_MUST_CHECK enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 				       struct kf_verdict *out,
 				       struct kf_err *err);
 void kf_verdict_release(struct kf_verdict *verdict);
+/* What is known of the problem goes along with every verdict on it. */
+void kf_verdict_set_health(struct kf_verdict *verdict,
+			   const struct kf_health *health);
 /* Names the judge: the same hash on two machines is the same protocol, rules,
  * ceilings and compile command. */
 void kf_judge_hash(const struct kf_platform *platform, enum kf_rules rules,

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "evaluate/health.h"
+
 static const char *const state_name[] = {
 	[KF_STATE_NONE] = "none",
 	[KF_GENERATION_FAILURE] = "generation_failure",
@@ -51,6 +53,15 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	kf_buf_release(&verdict->text);
 	json_decref(verdict->evidence);
 	verdict->evidence = NULL;
+}
+
+void kf_verdict_set_health(struct kf_verdict *verdict,
+			   const struct kf_health *health)
+{
+	snprintf(verdict->unhealthy, sizeof(verdict->unhealthy), "%s",
+		 health->reason);
+	snprintf(verdict->unhealthy_text, sizeof(verdict->unhealthy_text),
+		 "%s", health->text);
 }
 
 /* --- JSON ---------------------------------------------------------------- */
@@ -129,6 +140,10 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "conclusive", json_boolean(v->conclusive));
 	json_object_set_new(json, "kernelbench_good",
 			    json_boolean(v->kernelbench_good));
+	json_object_set_new(json, "healthy", json_boolean(!v->unhealthy[0]));
+	json_object_set_new(json, "unhealthy", name_or_null(v->unhealthy));
+	json_object_set_new(json, "unhealthy_text",
+			    name_or_null(v->unhealthy_text));
 	json_object_set_new(json, "trust", json_string(v->in_process ?
 						       "in-process" :
 						       "isolated"));
@@ -231,6 +246,9 @@ void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
 	if (v->state == KF_CORRECT || v->state == KF_MISMATCH)
 		kf_buf_printf(out, "KernelBench's own rule: %s\n",
 			      v->kernelbench_good ? "passes" : "fails");
+	if (v->unhealthy[0])
+		kf_buf_printf(out, "the problem is unhealthy: %s\n",
+			      v->unhealthy_text);
 	if (v->tier != KF_TIER_NONE)
 		kf_buf_printf(out, "trust: %s, sandbox %s\n", v->in_process ?
 			      "in-process" : "isolated",

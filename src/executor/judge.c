@@ -103,6 +103,8 @@ enum kf_code kf_judge(const struct kf_judge_spec *spec,
 			"harness_error, try %u of %d: %s", try, JUDGE_TRIES,
 			err ? err->text : "");
 	}
+	if (!code)
+		kf_verdict_set_health(out, &spec->target->health);
 	if (!code && out->state == KF_COMPILATION_FAILURE &&
 	    setup->platform->example_text && !setup->compiler_proved)
 		code = prove_compiler(setup, spec->work_dir, err);

@@ -6,6 +6,7 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 struct kf_err *err)
 {
 	const struct kf_problem_spec *spec = &setup->problem_spec;
+	struct kf_health_limits limits = { .cancel = spec->cancel };
 	char measured_at[32];
 	enum kf_code code;
 
@@ -21,6 +22,10 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 		kf_logf(spec->log, KF_LOG_WARN, "no baseline of %s is stored "
 			"yet, so there is no speed-up; judge once with "
 			"--baseline live", out->problem.name);
+	/* Last: a live baseline imports torch meanwhile. */
+	if (!code)
+		code = kf_health_open(&out->bundle, &limits, &out->health,
+				      err);
 	return code;
 }
 
@@ -44,6 +49,7 @@ enum kf_code kf_target_open(const struct kf_setup *setup, const char *path,
 void kf_target_release(struct kf_target *target)
 {
 	kf_baseline_free(target->baseline);
+	kf_health_release(&target->health);
 	kf_bundle_release(&target->bundle);
 	kf_problem_release(&target->problem);
 	*target = (struct kf_target) { 0 };

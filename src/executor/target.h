@@ -1,15 +1,17 @@
 /*
- * target.h - one problem, made concrete: its bundle, and the baseline that
- * programs are measured against.
+ * target.h - one problem, made concrete: its bundle, whether it is worth
+ * working on, and the baseline that programs are measured against.
  */
 #ifndef KF_EXECUTOR_TARGET_H
 #define KF_EXECUTOR_TARGET_H
 
+#include "evaluate/health.h"
 #include "executor/setup.h"
 
 struct kf_target {
 	struct kf_problem problem;
 	struct kf_bundle bundle;
+	struct kf_health health;
 	struct kf_baseline *baseline;	/* NULL unless live */
 	uint64_t baseline_stored_ns;	/* 0: none */
 };

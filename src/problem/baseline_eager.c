@@ -132,8 +132,8 @@ static enum kf_code fail_ended(struct eager *b, struct kf_err *err)
 	enum kf_code code = kf_sandbox_wait(b->box, &outcome, err);
 
 	if (!code)
-		code = kf_reference_ended(&outcome, &b->spec, b->base.name, NULL,
-					  err);
+		code = kf_reference_ended(&outcome, &b->spec,
+					  b->base.name, NULL, err);
 	kf_outcome_release(&outcome);
 	return code;
 }

@@ -164,12 +164,10 @@ struct kf_bundle {
 					   dtype and its perturbed runs */
 	json_t *info;			/* owned; public/bundle.json */
 	bool made_now;			/* false: found in the cache */
-	char *place;			/* owned; its folder in the cache, or where it
-					   would be: there also after
-					   kf_bundle_open has failed, NULL if it
-					   failed before it knew. Under this name
-					   and a suffix others may keep what they
-					   know of it */
+	/* Owned; its folder in the cache, or where that would be: there also
+	 * after kf_bundle_open has failed, NULL if it failed before it knew.
+	 * Under this name and a suffix others may keep what they know. */
+	char *place;
 	struct kf_refusal refusal;	/* after kf_bundle_open has failed */
 	uint64_t took_ns;		/* to make or open it, this time */
 	void *maps;			/* private */
