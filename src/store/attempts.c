@@ -47,6 +47,25 @@ enum kf_code kf_store_problem_add(struct kf_store *store, const char *name,
 	return code;
 }
 
+enum kf_code kf_store_problem_health(struct kf_store *store,
+		int64_t problem_id, const json_t *health, struct kf_err *err)
+{
+	enum kf_code code = kf_store_writable(store, err);
+	struct kf_sql sql;
+	char *text;
+
+	if (code)
+		return code;
+	text = kf_json_text(health);
+	kf_sql_begin(&sql, store, "UPDATE problem SET health = ? "
+		     "WHERE id = ?");
+	kf_sql_text(&sql, text);
+	kf_sql_int(&sql, problem_id);
+	code = kf_sql_end(&sql, "store a problem's health", err);
+	free(text);
+	return code;
+}
+
 /* The current row's problem as JSON. */
 static enum kf_code problem_json(struct kf_sql *sql, json_t *list,
 				 struct kf_err *err)
@@ -54,16 +73,26 @@ static enum kf_code problem_json(struct kf_sql *sql, json_t *list,
 	char *name = kf_sql_get_text(sql, 1);
 	char *hash = kf_sql_get_text(sql, 2);
 	char *text = kf_sql_get_text(sql, 3);
-	json_t *info = NULL;
+	char *health_text = kf_sql_get_text(sql, 4);
+	json_t *info = NULL, *health = NULL;
 	enum kf_code code = kf_json_parse(text, strlen(text),
 					  "the info of a problem", &info, err);
 
+	if (!code && health_text)
+		code = kf_json_parse(health_text, strlen(health_text),
+				     "the health of a problem", &health, err);
 	if (!code)
-		json_array_append_new(list, json_pack("{s:I, s:o, s:o, s:o}",
+		json_array_append_new(list, json_pack(
+			"{s:I, s:o, s:o, s:O, s:o}",
 			"id", (json_int_t)kf_sql_get_int(sql, 0),
 			"name", kf_json_string(name, strlen(name)),
 			"hash", kf_json_string(hash, strlen(hash)),
-			"info", info));
+			"info", info,
+			"health", health ? json_incref(health) :
+			json_null()));
+	json_decref(health);
+	json_decref(info);
+	free(health_text);
 	free(text);
 	free(hash);
 	free(name);
@@ -78,8 +107,8 @@ enum kf_code kf_store_problems(struct kf_store *store, json_t **out,
 	struct kf_sql sql;
 
 	*out = NULL;
-	kf_sql_begin(&sql, store, "SELECT id, name, hash, info FROM problem "
-		     "ORDER BY id");
+	kf_sql_begin(&sql, store, "SELECT id, name, hash, info, health "
+		     "FROM problem ORDER BY id");
 	while (!code && kf_sql_row(&sql))
 		code = problem_json(&sql, list, err);
 	end = kf_sql_end(&sql, "read the problems", code ? NULL : err);

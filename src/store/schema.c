@@ -47,6 +47,9 @@ static const char *const steps[] = {
 	"	judged_at TEXT,"
 	"	UNIQUE (problem_id, number)"
 	") STRICT;",
+	/* 1 -> 2: whether a problem is healthy, and whether it was passed
+	 * over for that */
+	"ALTER TABLE problem ADD COLUMN health TEXT;",
 };
 
 #define VERSION ((int64_t)KF_COUNT(steps))

@@ -59,6 +59,10 @@ enum kf_code kf_store_problem_add(struct kf_store *store, const char *name,
 		const char *hash, const json_t *info, int64_t *id,
 		struct kf_err *err);
 
+/* What was found of the problem's health, as JSON; a later one replaces it. */
+enum kf_code kf_store_problem_health(struct kf_store *store,
+		int64_t problem_id, const json_t *health, struct kf_err *err);
+
 /* How far an attempt has come; only ever grows. */
 enum kf_attempt_stage {
 	KF_STAGE_ASKED = 1,	/* prompt stored */
@@ -120,7 +124,7 @@ enum kf_code kf_store_verdict(struct kf_store *store, int64_t attempt_id,
 enum kf_code kf_store_attempts(struct kf_store *store, int64_t problem_id,
 		struct kf_attempt_row **rows, size_t *count,
 		struct kf_err *err);
-/* [{"id","name","hash","info"}] */
+/* [{"id","name","hash","info","health"}]; health is null until it is known. */
 enum kf_code kf_store_problems(struct kf_store *store, json_t **out,
 			       struct kf_err *err);
 

@@ -358,8 +358,68 @@ static void test_a_newer_schema_is_refused(void **state)
 	kf_store_close(open_store(f, KF_STORE_CREATE));
 	run_sql(f, "PRAGMA user_version = 999");
 	assert_refused(f, KF_STORE_WRITE, KF_E_INPUT,
-		       "has version 999 and this kforge knows up to version 1");
+		       "has version 999 and this kforge knows up to version 2");
 	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "999");
+}
+
+/* The only difference of version 1 is a column that it does not have. */
+static void test_version_1_is_brought_up_to_date(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_store *store = open_store(f, KF_STORE_CREATE);
+	json_t *problems = NULL, *health;
+	struct kf_attempt_row *rows;
+	size_t count;
+
+	assert_int_equal(reply(f, store, ask(f, store), "r"), KF_OK);
+	kf_store_close(store);
+	run_sql(f, "ALTER TABLE problem DROP COLUMN health;"
+		"PRAGMA user_version = 1");
+	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "older version 1");
+
+	store = open_store(f, KF_STORE_WRITE);
+	assert_int_equal(kf_store_problems(store, &problems, &f->err), KF_OK);
+	health = json_object_get(json_array_get(problems, 0), "health");
+	assert_true(json_is_null(health));
+	json_decref(problems);
+	assert_int_equal(kf_store_attempts(store, 0, &rows, &count, &f->err),
+			 KF_OK);
+	assert_int_equal(count, 1);
+	assert_int_equal(rows[0].stage, KF_STAGE_REPLIED);
+	kf_attempt_rows_free(rows, count);
+	kf_store_close(store);
+	kf_store_close(open_store(f, KF_STORE_READ));
+}
+
+static void test_health_of_a_problem_is_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_store *store = open_store(f, KF_STORE_CREATE);
+	json_t *problems = NULL, *row;
+	json_t *health = json_pack("{s:b, s:s}", "healthy", 0,
+				   "reason", "zeros");
+	int64_t one, two;
+
+	assert_int_equal(kf_store_problem_add(store, "a", "cafe", NULL, &one,
+					      &f->err), KF_OK);
+	assert_int_equal(kf_store_problem_add(store, "b", "babe", NULL, &two,
+					      &f->err), KF_OK);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(kf_store_problem_health(store, two, health,
+							 &f->err), KF_OK);
+	kf_store_close(store);
+
+	store = open_store(f, KF_STORE_READ);
+	assert_int_equal(kf_store_problem_health(store, two, health, &f->err),
+			 KF_E_INPUT);
+	assert_int_equal(kf_store_problems(store, &problems, &f->err), KF_OK);
+	row = json_array_get(problems, 0);
+	assert_true(json_is_null(json_object_get(row, "health")));
+	row = json_array_get(problems, 1);
+	assert_true(json_equal(json_object_get(row, "health"), health));
+	json_decref(problems);
+	json_decref(health);
+	kf_store_close(store);
 }
 
 static void test_a_damaged_file_is_a_sentence(void **state)
@@ -482,6 +542,8 @@ int main(void)
 		TEST(test_a_run_that_came_to_nothing_is_removed),
 		TEST(test_a_discarded_run_spares_what_lay_there_before),
 		TEST(test_a_newer_schema_is_refused),
+		TEST(test_version_1_is_brought_up_to_date),
+		TEST(test_health_of_a_problem_is_kept),
 		TEST(test_a_damaged_file_is_a_sentence),
 		TEST(test_a_folder_that_cannot_be_written_is_read),
 	};
