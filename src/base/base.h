@@ -82,6 +82,10 @@ void kf_temporaries_sweep(const char *folder, const char *prefix);
  * after a crash there is the old file or the new one, never half of it. */
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err);
+/* Writes a file that can be made again: not synced, but never half of it under
+ * its name while this machine runs. */
+enum kf_code kf_file_write_scratch(const char *path, const void *bytes,
+				   size_t len, struct kf_err *err);
 /* A lock between processes: a file that one of them holds, made if it is not
  * there and never removed. The kernel lets go of it when its holder dies. A
  * zeroed kf_lock is one that is not held. */

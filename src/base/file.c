@@ -143,8 +143,8 @@ static enum kf_code sync_folder_of(const char *path, struct kf_err *err)
 	return code;
 }
 
-enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
-			   struct kf_err *err)
+static enum kf_code write_file(const char *path, const void *bytes,
+			       size_t len, bool durable, struct kf_err *err)
 {
 	struct kf_temporary temporary;
 	enum kf_code code = kf_temporary_file(path, &temporary, err);
@@ -152,12 +152,25 @@ enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 	if (code)
 		return code;
 	code = write_all(temporary.fd, bytes, len, path, err);
-	if (!code && (fchmod(temporary.fd, 0644) || fsync(temporary.fd)))
+	if (!code && (fchmod(temporary.fd, 0644) ||
+		      (durable && fsync(temporary.fd))))
 		code = kf_fail_errno(err, "cannot write %s", path);
 	if (!code && rename(temporary.path, path))
 		code = kf_fail_errno(err, "cannot rename to %s", path);
 	if (code)
 		unlink(temporary.path);
 	kf_temporary_release(&temporary);
-	return code ? code : sync_folder_of(path, err);
+	return code || !durable ? code : sync_folder_of(path, err);
+}
+
+enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
+			   struct kf_err *err)
+{
+	return write_file(path, bytes, len, true, err);
+}
+
+enum kf_code kf_file_write_scratch(const char *path, const void *bytes,
+				   size_t len, struct kf_err *err)
+{
+	return write_file(path, bytes, len, false, err);
 }

@@ -15,28 +15,26 @@ struct verify {
 static enum kf_code judge(struct verify *v, const struct kf_options *options,
 			  struct kf_err *err)
 {
-	char *source_dir, *work_dir;
+	struct kf_job job = {
+		.platform = (char *)(uintptr_t)options->platform,
+		.rules = options->rules,
+		.baseline = options->baseline,
+		.seed = options->seed,
+		.calls = options->calls,
+		.stop_after = options->stop_after,
+		.threads = options->threads,
+		.sandbox = options->sandbox,
+	};
+	struct kf_job_spec spec = {
+		.setup = &v->setup,
+		.target = &v->target,
+		.job = &job,
+		.candidate = &v->candidate,
+	};
 	enum kf_code code = kf_cli_scratch("verify", &v->scratch, err);
 
-	if (code)
-		return code;
-	source_dir = kf_path_join(v->scratch.path, "source");
-	work_dir = kf_path_join(v->scratch.path, "judge");
-	code = kf_candidate_write(&v->candidate, source_dir, err);
-	if (!code)
-		code = kf_judge(&(struct kf_judge_spec) {
-			.setup = &v->setup,
-			.target = &v->target,
-			.rules = (enum kf_rules)options->rules,
-			.seed = options->seed,
-			.call_count_fixed = (unsigned)options->calls,
-			.stop_after = (enum kf_reach)options->stop_after,
-			.source_dir = source_dir,
-			.work_dir = work_dir,
-		}, &v->verdict, err);
-	free(work_dir);
-	free(source_dir);
-	return code;
+	spec.folder = v->scratch.path;
+	return code ? code : kf_job_do(&spec, &v->verdict, err);
 }
 
 static void print_json(const struct verify *v)

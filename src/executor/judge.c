@@ -1,5 +1,7 @@
 #include "executor/judge.h"
 
+#include <math.h>
+
 #define JUDGE_TRIES 3
 
 static enum kf_code write_example(const struct kf_platform *platform,
@@ -54,6 +56,41 @@ static bool worth_repeating(enum kf_code code)
 	return code == KF_E_IO || code == KF_E_TIMEOUT;
 }
 
+static void lower(uint64_t *ceiling, uint64_t asked, uint64_t unit)
+{
+	if (asked && asked * unit < *ceiling)
+		*ceiling = asked * unit;
+}
+
+/* The platform as this judgement is to see it; owns nothing. */
+static struct kf_platform limited(const struct kf_platform *platform,
+				  const struct kf_judge_limits *limits)
+{
+	struct kf_platform p = *platform;
+
+	lower(&p.build_limits.wall_ns, limits->build_s, KF_NS_PER_S);
+	lower(&p.build_limits.memory_bytes, limits->build_mib, 1u << 20);
+	lower(&p.run_limits.memory_bytes, limits->run_mib, 1u << 20);
+	return p;
+}
+
+void kf_generation_failure(const struct kf_candidate *candidate,
+			   struct kf_verdict *out)
+{
+	const double nan = (double)NAN;
+
+	*out = (struct kf_verdict) {
+		.state = KF_GENERATION_FAILURE,
+		.text.max = sizeof(candidate->text),
+		.time_ns = nan,
+		.baseline_ns = nan,
+		.speedup = { nan, nan, nan, nan, 0 },
+	};
+	snprintf(out->reason, sizeof(out->reason), "%s",
+		 kf_extract_name(candidate->end));
+	kf_buf_puts(&out->text, candidate->text);
+}
+
 struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 {
 	const struct kf_setup *setup = spec->setup;
@@ -74,6 +111,7 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.call_count_fixed = spec->call_count_fixed,
 		.stop_after = spec->stop_after,
 		.lock_path = setup->lock_path,
+		.call_timeout_ns = spec->limits.call_s * KF_NS_PER_S,
 		.threads = setup->threads,
 		.tier_min = problem_spec->tier_min,
 		.log = problem_spec->log,
@@ -86,9 +124,11 @@ enum kf_code kf_judge(const struct kf_judge_spec *spec,
 {
 	struct kf_setup *setup = spec->setup;
 	const struct kf_problem_spec *problem_spec = &setup->problem_spec;
+	struct kf_platform platform = limited(setup->platform, &spec->limits);
 	struct kf_evaluate_request req = kf_judge_request(spec);
 	enum kf_code code = KF_OK;
 
+	req.platform = &platform;
 	*out = (struct kf_verdict) { 0 };
 	for (unsigned try = 1; try <= JUDGE_TRIES; try++) {
 		kf_verdict_release(out);

@@ -5,7 +5,13 @@
 #ifndef KF_EXECUTOR_JUDGE_H
 #define KF_EXECUTOR_JUDGE_H
 
+#include "candidate/candidate.h"
 #include "executor/target.h"
+
+/* Ceilings, 0: the platform's. They are only ever lowered. */
+struct kf_judge_limits {
+	uint64_t build_s, build_mib, run_mib, call_s;
+};
 
 struct kf_judge_spec {
 	struct kf_setup *setup;		/* remembers that its compiler works */
@@ -14,6 +20,7 @@ struct kf_judge_spec {
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;	/* 0: until the interval is narrow */
 	enum kf_reach stop_after;	/* NONE: all the way */
+	struct kf_judge_limits limits;
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* ours; emptied before each try */
 	const volatile int *cancel;	/* NULL: the setup's */
@@ -28,5 +35,10 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec);
  * compiled the platform's own example, else the refusal is KF_E_UNAVAIL. */
 KF_MUST_CHECK enum kf_code kf_judge(const struct kf_judge_spec *spec,
 				    struct kf_verdict *out, struct kf_err *err);
+
+/* The verdict on a candidate without a program: it says why itself. The caller
+ * releases it. */
+void kf_generation_failure(const struct kf_candidate *candidate,
+			   struct kf_verdict *out);
 
 #endif

@@ -61,23 +61,6 @@ static void set_judged(struct kf_attempt *attempt, enum kf_state state,
 	attempt->feedback = kf_strdup(feedback);
 }
 
-void kf_generation_failure(const struct kf_candidate *candidate,
-			   struct kf_verdict *out)
-{
-	const double nan = (double)NAN;
-
-	*out = (struct kf_verdict) {
-		.state = KF_GENERATION_FAILURE,
-		.text.max = sizeof(candidate->text),
-		.time_ns = nan,
-		.baseline_ns = nan,
-		.speedup = { nan, nan, nan, nan, 0 },
-	};
-	snprintf(out->reason, sizeof(out->reason), "%s",
-		 kf_extract_name(candidate->end));
-	kf_buf_puts(&out->text, candidate->text);
-}
-
 void kf_attempt_judged(struct kf_attempt *attempt,
 		       const struct kf_verdict *verdict)
 {

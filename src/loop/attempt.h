@@ -55,10 +55,6 @@ struct kf_prompt_attempt kf_attempt_for_prompt(const struct kf_attempt *a);
 
 /* The first words of a reply before its first code block. */
 void kf_attempt_summarize(struct kf_attempt *attempt);
-/* The verdict on a reply without a program: the candidate says why. The
- * caller releases it. */
-void kf_generation_failure(const struct kf_candidate *candidate,
-			   struct kf_verdict *out);
 /* Take over what a verdict says. */
 void kf_attempt_judged(struct kf_attempt *attempt,
 		       const struct kf_verdict *verdict);

@@ -374,32 +374,31 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 	struct kf_run *run = lane->run;
 	char *folder = kf_format("%s/%s-%u", run->work_dir,
 				 lane->target.problem.name, attempt->number);
-	char *source_dir = kf_path_join(folder, "source");
-	char *work_dir = kf_path_join(folder, "judge");
-	struct kf_judge_spec spec = {
+	struct kf_job job = {
+		.platform = (char *)(uintptr_t)run->spec->setup.platform,
+		.rules = run->spec->rules,
+		.baseline = run->spec->setup.baseline,
+		.seed = run->spec->seed,
+		.calls = run->spec->call_count_fixed,
+		.threads = run->spec->setup.threads,
+		.sandbox = run->spec->setup.tier_min,
+	};
+	struct kf_job_spec spec = {
 		.setup = &run->setup,
 		.target = &lane->target,
-		.rules = run->spec->rules,
-		.seed = run->spec->seed,
-		.call_count_fixed = run->spec->call_count_fixed,
-		.source_dir = source_dir,
-		.work_dir = work_dir,
+		.job = &job,
+		.candidate = &attempt->candidate,
+		.folder = folder,
 	};
 	struct kf_verdict verdict = { 0 };
 	enum kf_code code;
 
 	tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGING,
 				       .attempt = attempt });
-	code = kf_candidate_write(&attempt->candidate, source_dir, err);
-	if (!code)
-		code = kf_judge(&spec, &verdict, err);
+	code = kf_job_do(&spec, &verdict, err);
 	if (!code)
 		code = keep_verdict(lane, attempt, &verdict, err);
-	if (!code)
-		code = kf_remove_tree(folder, err);
 	kf_verdict_release(&verdict);
-	free(work_dir);
-	free(source_dir);
 	free(folder);
 	return code;
 }

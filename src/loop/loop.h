@@ -7,7 +7,7 @@
 #define KF_LOOP_H
 
 #include "loop/attempt.h"
-#include "executor/judge.h"
+#include "executor/job.h"
 
 
 struct kf_run_spec {

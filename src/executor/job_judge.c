@@ -1,0 +1,157 @@
+/* job_judge.c - from a job and a candidate to a verdict and a result. */
+#include <sys/utsname.h>
+
+#include "executor/job.h"
+
+#define LOG_BYTES (1u << 20)
+
+/* Lines go where they went, and into the job's log. */
+struct tee {
+	const struct kf_log *next;	/* may be NULL */
+	struct kf_buf *text;
+};
+
+static void write_line(void *arg, enum kf_log_level level, const char *line)
+{
+	const struct tee *tee = arg;
+
+	kf_buf_printf(tee->text, "%s\n", line);
+	kf_logf(tee->next, level, "%s", line);
+}
+
+static enum kf_code judge_files(const struct kf_job_spec *spec,
+				const struct kf_log *log,
+				struct kf_verdict *out, struct kf_err *err)
+{
+	const struct kf_job *job = spec->job;
+	char *work = kf_path_join(spec->folder, "work");
+	char *source_dir = kf_path_join(work, "source");
+	char *work_dir = kf_path_join(work, "judge");
+	struct kf_setup setup = *spec->setup;
+	struct kf_err ignored = { 0 };
+	enum kf_code code = kf_remove_tree(work, err);
+
+	setup.problem_spec.log = log;
+	if (!code)
+		code = kf_candidate_write(spec->candidate, source_dir, err);
+	if (!code)
+		code = kf_judge(&(struct kf_judge_spec) {
+			.setup = &setup,
+			.target = spec->target,
+			.rules = (enum kf_rules)job->rules,
+			.seed = job->seed,
+			.call_count_fixed = (unsigned)job->calls,
+			.stop_after = (enum kf_reach)job->stop_after,
+			.limits = job->limits,
+			.source_dir = source_dir,
+			.work_dir = work_dir,
+		}, out, err);
+	spec->setup->compiler_proved = setup.compiler_proved;
+	if (kf_remove_tree(work, &ignored))
+		kf_logf(log, KF_LOG_WARN, "%s", ignored.text);
+	free(work_dir);
+	free(source_dir);
+	free(work);
+	return code;
+}
+
+enum kf_code kf_job_judge(const struct kf_job_spec *spec,
+			  struct kf_verdict *out, struct kf_buf *log_text,
+			  struct kf_err *err)
+{
+	const struct kf_log *next = spec->setup->problem_spec.log;
+	struct tee tee = { next, log_text };
+	struct kf_log both = {
+		.level = next && next->level > KF_LOG_DEBUG ? next->level :
+			KF_LOG_DEBUG,
+		.write = write_line, .arg = &tee,
+	};
+	enum kf_code code;
+
+	*out = (struct kf_verdict) { 0 };
+	if (spec->candidate->end != KF_EXTRACT_GOOD) {
+		kf_generation_failure(spec->candidate, out);
+		out->rules = (enum kf_rules)spec->job->rules;
+		return KF_OK;
+	}
+	code = judge_files(spec, log_text ? &both : next, out, err);
+	if (log_text && out->compiler_log.len)
+		kf_buf_printf(log_text, "the compiler said:\n%s\n",
+			      kf_buf_str(&out->compiler_log));
+	return code;
+}
+
+static json_t *text(const char *value)
+{
+	return kf_json_string(value, strlen(value));
+}
+
+static json_t *device_to_json(const struct kf_setup *setup)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "id", text(setup->device.id));
+	json_object_set_new(json, "name", text(setup->device.name));
+	json_object_set_new(json, "arch", text(setup->device.arch));
+	json_object_set_new(json, "driver",
+			    text(setup->platform->driver->name));
+	return json;
+}
+
+static json_t *machine_to_json(void)
+{
+	json_t *json = json_object();
+	struct utsname about;
+
+	if (uname(&about))
+		return json;
+	json_object_set_new(json, "name", text(about.nodename));
+	json_object_set_new(json, "system", text(about.sysname));
+	json_object_set_new(json, "release", text(about.release));
+	return json;
+}
+
+json_t *kf_job_result(const struct kf_job_spec *spec,
+		      const struct kf_verdict *verdict)
+{
+	const struct kf_problem *problem = &spec->target->problem;
+	json_t *json = json_object();
+	char now[32];
+
+	kf_time_iso(now);
+	json_object_set_new(json, "kforge_result",
+			    json_integer(KF_RESULT_VERSION));
+	json_object_set_new(json, "problem", text(problem->name));
+	json_object_set_new(json, "problem_hash", text(problem->hash));
+	json_object_set_new(json, "candidate", text(spec->candidate->hash));
+	json_object_set_new(json, "platform",
+			    text(spec->setup->platform->name));
+	json_object_set_new(json, "device", device_to_json(spec->setup));
+	json_object_set_new(json, "machine", machine_to_json());
+	json_object_set_new(json, "threads",
+			    json_integer(spec->setup->threads));
+	json_object_set_new(json, "at", json_string(now));
+	json_object_set_new(json, "verdict", kf_verdict_to_json(verdict));
+	return json;
+}
+
+enum kf_code kf_job_do(const struct kf_job_spec *spec, struct kf_verdict *out,
+		       struct kf_err *err)
+{
+	struct kf_buf log_text = { .max = LOG_BYTES };
+	json_t *result = NULL;
+	enum kf_code code;
+
+	*out = (struct kf_verdict) { 0 };
+	code = kf_job_write(spec->folder, spec->job, spec->candidate,
+			    &spec->target->problem, err);
+	if (!code)
+		code = kf_job_judge(spec, out, &log_text, err);
+	if (!code) {
+		result = kf_job_result(spec, out);
+		code = kf_job_finish(spec->folder, result, &log_text, err);
+	}
+	json_decref(result);
+	kf_buf_release(&log_text);
+	return code;
+}

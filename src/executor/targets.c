@@ -1,0 +1,218 @@
+#include "executor/targets.h"
+
+struct entry {
+	struct kf_job job;	/* a copy: the setup borrows from it */
+	char *key;		/* owned; NULL: free */
+	struct kf_setup setup;
+	struct kf_target target;
+	uint64_t used;		/* when, by the count of calls */
+};
+
+struct kf_targets {
+	struct kf_targets_spec spec;
+	struct entry entry[KF_TARGETS_MAX];
+	uint64_t calls;
+};
+
+struct kf_targets *kf_targets_new(const struct kf_targets_spec *spec)
+{
+	struct kf_targets *targets = kf_alloc(sizeof(*targets));
+
+	targets->spec = *spec;
+	return targets;
+}
+
+static void release(struct entry *e)
+{
+	kf_target_release(&e->target);
+	kf_setup_release(&e->setup);
+	kf_job_release(&e->job);
+	free(e->key);
+	*e = (struct entry) { 0 };
+}
+
+void kf_targets_free(struct kf_targets *targets)
+{
+	for (size_t i = 0; targets && i < KF_TARGETS_MAX; i++)
+		release(&targets->entry[i]);
+	free(targets);
+}
+
+void kf_targets_drop(struct kf_targets *targets,
+		     const struct kf_target *target)
+{
+	for (size_t i = 0; i < KF_TARGETS_MAX; i++)
+		if (&targets->entry[i].target == target)
+			release(&targets->entry[i]);
+}
+
+/* Only a job that comes to times needs the reference to run. */
+static enum kf_baseline_use baseline_of(const struct kf_job *job)
+{
+	bool times = job->stop_after == KF_REACH_NONE ||
+		     job->stop_after == KF_REACH_TIME;
+
+	return times ? (enum kf_baseline_use)job->baseline :
+		KF_BASELINE_NONE;
+}
+
+/* Of the job only what its setup and target depend on, so that jobs that
+ * differ in the rest share them. */
+static enum kf_code copy_what_matters(const struct kf_job *job,
+				      struct kf_job *out, struct kf_err *err)
+{
+	json_t *json = kf_job_to_json(job);
+	static const char *const other[] = {
+		"files", "reply", "seed", "calls", "rules", "stop_after",
+		"problem_hash", "limits",
+	};
+	enum kf_code code;
+
+	for (size_t i = 0; i < KF_COUNT(other); i++)
+		json_object_del(json, other[i]);
+	json_object_set_new(json, "reply", json_string("none"));
+	code = kf_job_from_json(json, KF_JOB_FOLDER, "the job", out, err);
+	json_decref(json);
+	out->baseline = baseline_of(job);
+	return code;
+}
+
+static struct kf_setup_spec setup_spec(const struct kf_targets *targets,
+				       const struct kf_job *job)
+{
+	uint64_t threads = job->threads ? job->threads :
+		targets->spec.threads;
+
+	return (struct kf_setup_spec) {
+		.platform = job->platform,
+		.python = targets->spec.python,
+		.set = (const char *const *)(uintptr_t)job->set,
+		.set_count = job->set_count,
+		.size = job->size,
+		.dtype = (enum kf_dtype)job->dtype,
+		.cache_path = targets->spec.cache_path,
+		.threads = (unsigned)threads,
+		.tier_min = (enum kf_sandbox_tier)job->sandbox,
+		.baseline = (enum kf_baseline_use)job->baseline,
+		.log = targets->spec.log,
+		.cancel = targets->spec.cancel,
+	};
+}
+
+/* Which entry it is: the job's settings and the problem's content. */
+static char *key_of(const struct kf_job *job, const struct kf_problem *problem)
+{
+	json_t *json = kf_job_to_json(job);
+	char *key;
+
+	json_object_set_new(json, "problem_hash", json_string(problem->hash));
+	key = kf_json_text(json);
+	json_decref(json);
+	return key;
+}
+
+static enum kf_code check_hash(const struct kf_job *job,
+			       const struct kf_problem *problem,
+			       struct kf_err *err)
+{
+	if (!job->problem_hash || strcmp(job->problem_hash,
+					 problem->hash) == 0)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "problem %s is not the one that this "
+		       "job was made for: its content has the hash %.12s, and "
+		       "%.12s is asked for", problem->path, problem->hash,
+		       job->problem_hash);
+}
+
+static struct entry *find(struct kf_targets *targets, const char *key)
+{
+	for (size_t i = 0; i < KF_TARGETS_MAX; i++)
+		if (targets->entry[i].key &&
+		    strcmp(targets->entry[i].key, key) == 0)
+			return &targets->entry[i];
+	return NULL;
+}
+
+/* A free one, else the one that was not used for longest, emptied. */
+static struct entry *make_room(struct kf_targets *targets)
+{
+	struct entry *oldest = &targets->entry[0];
+
+	for (size_t i = 1; i < KF_TARGETS_MAX; i++)
+		if (targets->entry[i].used < oldest->used)
+			oldest = &targets->entry[i];
+	release(oldest);
+	return oldest;
+}
+
+static enum kf_code open_take(struct kf_targets *targets,
+			      struct kf_job *wanted, struct kf_problem *problem,
+			      char **key, struct entry **out,
+			      struct kf_err *err)
+{
+	struct entry *e = make_room(targets);
+	struct kf_setup_spec spec;
+	enum kf_code code;
+
+	e->job = *wanted;
+	*wanted = (struct kf_job) { 0 };
+	spec = setup_spec(targets, &e->job);
+	code = kf_setup_open(&spec, &e->setup, err);
+	if (!code)
+		code = kf_target_open_take_problem(&e->setup, problem,
+						   &e->target, err);
+	if (code) {
+		release(e);
+		return code;
+	}
+	e->key = *key;
+	*key = NULL;
+	*out = e;
+	return KF_OK;
+}
+
+enum kf_code kf_targets_get(struct kf_targets *targets,
+			    const struct kf_job *job, const char *folder,
+			    struct kf_setup **setup, struct kf_target **target,
+			    struct kf_err *err)
+{
+	char *path = folder && job->problem[0] != '/' ?
+		kf_path_join(folder, job->problem) : kf_strdup(job->problem);
+	struct kf_job wanted = { 0 };
+	struct kf_problem problem = { 0 };
+	struct kf_problem_spec spec;
+	struct entry *e = NULL;
+	char *key = NULL;
+	enum kf_code code;
+
+	code = copy_what_matters(job, &wanted, err);
+	if (code)
+		goto out;
+	spec = (struct kf_problem_spec) {
+		.path = path,
+		.size = wanted.size,
+		.set = (const char *const *)(uintptr_t)wanted.set,
+		.set_count = wanted.set_count,
+		.dtype = (enum kf_dtype)wanted.dtype,
+	};
+	code = kf_problem_read(&spec, &problem, err);
+	if (!code)
+		code = check_hash(job, &problem, err);
+	if (code)
+		goto out;
+	key = key_of(&wanted, &problem);
+	e = find(targets, key);
+	if (!e)
+		code = open_take(targets, &wanted, &problem, &key, &e, err);
+	if (code)
+		goto out;
+	e->used = ++targets->calls;
+	*setup = &e->setup;
+	*target = &e->target;
+out:
+	free(key);
+	kf_problem_release(&problem);
+	kf_job_release(&wanted);
+	free(path);
+	return code;
+}

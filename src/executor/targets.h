@@ -1,0 +1,42 @@
+/*
+ * targets.h - what judgements need, kept open from one to the next: a platform
+ * with its device, the problem's bundle, a baseline that runs.
+ *
+ * A process that judges many programs for a few problems opens each once. At
+ * most KF_TARGETS_MAX stay open; the one that was not used for longest goes.
+ */
+#ifndef KF_EXECUTOR_TARGETS_H
+#define KF_EXECUTOR_TARGETS_H
+
+#include "executor/job.h"
+
+#define KF_TARGETS_MAX 8
+
+/* What the judging process itself brings, beside the job. */
+struct kf_targets_spec {
+	const char *python, *cache_path;	/* NULL: found */
+	uint64_t threads;		/* for jobs that do not say; 0: all */
+	const struct kf_log *log;
+	const volatile int *cancel;
+};
+
+struct kf_targets;
+
+/* The spec's strings are borrowed. */
+struct kf_targets *kf_targets_new(const struct kf_targets_spec *spec)
+	KF_NEVER_NULL;
+/* The job's problem, read anew each time: a file that has changed is another
+ * problem. Paths are taken from folder (NULL: as they are). *setup and *target
+ * are valid until the next call; a live baseline is started only for jobs that
+ * come to times. A problem that has not the hash asked for is KF_E_INPUT. */
+KF_MUST_CHECK enum kf_code kf_targets_get(struct kf_targets *targets,
+		const struct kf_job *job, const char *folder,
+		struct kf_setup **setup, struct kf_target **target,
+		struct kf_err *err);
+/* Lets go of one that has failed, so that it is opened anew: its baseline may
+ * be dead. */
+void kf_targets_drop(struct kf_targets *targets,
+		     const struct kf_target *target);
+void kf_targets_free(struct kf_targets *targets);
+
+#endif
