@@ -80,6 +80,7 @@ struct kf_job_spec {
 	const struct kf_job *job;	/* its rules, seed, limits and so on */
 	const struct kf_candidate *candidate;
 	const char *folder;		/* gets work/ while it is judged */
+	const volatile int *cancel;	/* NULL: the setup's */
 };
 
 /* A candidate without a program has its verdict at once. Writes nothing that

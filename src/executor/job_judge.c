@@ -45,6 +45,7 @@ static enum kf_code judge_files(const struct kf_job_spec *spec,
 			.limits = job->limits,
 			.source_dir = source_dir,
 			.work_dir = work_dir,
+			.cancel = spec->cancel,
 		}, out, err);
 	spec->setup->compiler_proved = setup.compiler_proved;
 	if (kf_remove_tree(work, &ignored))
