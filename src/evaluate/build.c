@@ -222,6 +222,23 @@ static void bind_compiler(struct kf_binds *binds, const char *compiler)
 	free(real);
 }
 
+static void add_toolchain(struct kf_binds *binds, const char *compiler)
+{
+	kf_binds_toolchain(binds);
+	if (compiler && strncmp(compiler, "/usr/", 5) != 0)
+		bind_compiler(binds, compiler);
+}
+
+char *kf_build_toolchain(const struct kf_platform *platform,
+			 struct kf_binds *binds, struct kf_err *err)
+{
+	char *compiler = find_compiler(platform, err);
+
+	if (compiler)
+		add_toolchain(binds, compiler);
+	return compiler;
+}
+
 static enum kf_code add_binds(struct kf_binds *binds,
 			      const struct kf_build_job *job,
 			      const char *runner, const char *compiler,
@@ -232,9 +249,7 @@ static enum kf_code add_binds(struct kf_binds *binds,
 	if (!home)
 		return err ? err->code : KF_E_UNAVAIL;
 	include = kf_path_join(home, "include");
-	kf_binds_toolchain(binds);
-	if (compiler && strncmp(compiler, "/usr/", 5) != 0)
-		bind_compiler(binds, compiler);
+	add_toolchain(binds, compiler);
 	kf_binds_add(binds, runner, RUNNER, false, false);
 	kf_binds_add(binds, job->source_dir, SOURCE_FOLDER, false, false);
 	kf_binds_add(binds, include, INCLUDE_FOLDER, false, false);

@@ -33,6 +33,12 @@ void kf_artefact_release(struct kf_artefact *artefact);
  * frees. */
 char *kf_artefact_path(const char *work_dir, const char *hash) KF_NEVER_NULL;
 
+/* For others who compile in a sandbox: the platform's compiler on PATH (caller
+ * frees), and what a sandbox must hold to run it added to binds. NULL and *err
+ * if there is none. */
+char *kf_build_toolchain(const struct kf_platform *platform,
+			 struct kf_binds *binds, struct kf_err *err);
+
 KF_MUST_CHECK enum kf_code kf_build_run(const struct kf_build_job *job,
 		struct kf_build *build, struct kf_artefact *artefact,
 		struct kf_err *err);

@@ -221,6 +221,26 @@ static enum kf_code read_command(const struct reader *r, json_t *object,
 	return KF_OK;
 }
 
+/* Optional: { "machine": ["-march=native"] } */
+static enum kf_code read_export(const struct reader *r, json_t *object,
+				struct kf_platform *p)
+{
+	static const char *const known[] = { "machine", NULL };
+	json_t *export = json_object_get(object, "export");
+	enum kf_code code;
+
+	if (!export)
+		return KF_OK;
+	if (!json_is_object(export) || !p->command[0])
+		return wrong(r, "export", "must be an object, and is for "
+			     "platforms with a compile command only");
+	p->exportable = true;
+	code = only_known(r, export, "\"export\"", known);
+	return code ? code : read_strings(r, export, "machine",
+					  &p->machine_flag,
+					  &p->machine_flag_count);
+}
+
 static enum kf_code read_driver(const struct reader *r, json_t *object,
 				struct kf_platform *p)
 {
@@ -241,7 +261,7 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 				     const char *name, struct kf_platform *p)
 {
 	static const char *const known[] = { "name", "title", "driver", "files",
-		"compiler", "command", "dtypes", "limits", NULL };
+		"compiler", "command", "dtypes", "limits", "export", NULL };
 	static const char *const known_limits[] = { "build", "run", NULL };
 	enum kf_code code;
 
@@ -261,6 +281,8 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 		code = read_files(r, object, p);
 	if (!code)
 		code = read_command(r, object, p);
+	if (!code)
+		code = read_export(r, object, p);
 	if (!code)
 		code = read_dtypes(r, object, p);
 	if (!code && json_is_object(json_object_get(object, "limits")))
@@ -402,6 +424,7 @@ void kf_platform_free(struct kf_platform *p)
 	free_strings(p->example_text, p->file_count);
 	free(p->file);
 	free_strings(p->compiler, p->compiler_count);
+	free_strings(p->machine_flag, p->machine_flag_count);
 	for (size_t i = 0; p->command && p->command[i]; i++)
 		free(p->command[i]);
 	free(p->command);

@@ -33,6 +33,11 @@ struct kf_platform {
 	char **command;		/* owned; with {compiler} {source} {output}
 				   {include}; NULL-terminated; empty where the
 				   driver compiles by itself */
+	/* Can programs be exported as C libraries (kforge export)? And those words
+	 * of command that bind one to this machine's processor. */
+	bool exportable;
+	char **machine_flag;	/* owned; none unless exportable */
+	size_t machine_flag_count;
 	char *notes;		/* owned; text of notes.md, "" if none */
 	char *example_problem;	/* owned; text */
 	char **example_text;	/* owned; one text per file[]; NULL if absent */

@@ -1,0 +1,94 @@
+/* make, and what it made, in the builder's sandbox. */
+#include "export/internal.h"
+
+#include "evaluate/build.h"
+
+#define FOLDER		"/export"
+#define OUTPUT_MAX	(64u << 10)
+
+/* Argument words, with the programs that they stand for. */
+static enum kf_code find_words(const struct kf_export_command *command,
+			       char *compiler, const char *words[],
+			       size_t max, char **owned, struct kf_err *err)
+{
+	size_t count = 0;
+
+	for (; command->argv[count]; count++) {
+		if (count + 1 >= max)
+			return kf_fail(err, KF_E_LIMIT, "too many arguments");
+		words[count] = command->argv[count];
+		if (strcmp(words[count], "{make}") == 0) {
+			*owned = kf_proc_which("make");
+			if (!*owned)
+				return kf_fail(err, KF_E_UNAVAIL, "there is no "
+					       "make on PATH: install it; "
+					       "exporting builds a library");
+			words[count] = *owned;
+		} else if (strcmp(words[count], "{compiler}") == 0) {
+			words[count] = compiler;
+		}
+	}
+	words[count] = NULL;
+	return KF_OK;
+}
+
+static enum kf_code say_why(const struct kf_outcome *o, struct kf_err *err)
+{
+	if (o->end == KF_END_CANCELED)
+		return kf_fail(err, KF_E_CANCELED, "stopped");
+	return kf_fail(err, KF_E_UNAVAIL, "the export's build did not end by "
+		       "itself (%s): %.300s", o->detail[0] ? o->detail
+		       : kf_end_name(o->end), kf_buf_str(&o->errout));
+}
+
+enum kf_code kf_export_run(const struct kf_export_command *command,
+			   struct kf_buf *output, bool *good,
+			   struct kf_err *err)
+{
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
+					   "LC_ALL=C", "TMPDIR=/tmp", NULL };
+	const struct kf_export_request *req = command->req;
+	struct kf_outcome outcome = { 0 };
+	struct kf_binds binds = { 0 };
+	char *compiler, *make = NULL, *cc = NULL;
+	const char *words[16];
+	struct kf_sandbox_spec spec = {
+		.profile = KF_SANDBOX_BUILDER,
+		.tier_min = req->tier_min,
+		.argv = words,
+		.env = env,
+		.cwd = FOLDER,
+		.limits = *command->limits,
+		.output_max = OUTPUT_MAX,
+		.cancel = req->cancel,
+	};
+	enum kf_code code = KF_E_UNAVAIL;
+
+	*good = false;
+	compiler = kf_build_toolchain(req->platform, &binds, err);
+	if (!compiler)
+		goto out;
+	kf_binds_add(&binds, command->dir, FOLDER, command->writable, false);
+	cc = kf_format("CC=%s", compiler);
+	code = find_words(command, cc, words, KF_COUNT(words), &make, err);
+	if (code)
+		goto out;
+	spec.bind = binds.bind;
+	spec.bind_count = binds.count;
+	code = kf_sandbox_run(&spec, &outcome, err);
+	if (code)
+		goto out;
+	kf_utf8_clean(kf_buf_str(&outcome.errout), outcome.errout.len, output);
+	kf_utf8_clean(kf_buf_str(&outcome.out), outcome.out.len, output);
+	if (outcome.end == KF_END_EXITED)
+		*good = outcome.exit_code == 0;
+	else
+		code = say_why(&outcome, err);
+out:
+	kf_outcome_release(&outcome);
+	kf_binds_release(&binds);
+	free(compiler);
+	free(make);
+	free(cc);
+	return code;
+}

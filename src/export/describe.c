@@ -1,0 +1,349 @@
+/* Bundle and program -> the JSON that templates see. */
+#include "export/internal.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#define TEXT_BYTES	(64u << 10)
+
+/* --- names --------------------------------------------------------------- */
+
+/* What an argument or a library may not be called: keywords of C, C++ and
+ * Python, and names that the generated files use themselves. */
+static const char *const reserved[] = {
+	"alignas", "alignof", "and", "argc", "argv", "as", "asm", "assert",
+	"async", "auto", "await", "bool", "break", "case", "catch", "char",
+	"class", "const", "continue", "context", "data", "def", "default",
+	"del", "delete", "do", "double", "elif", "else", "enum", "example",
+	"except", "explicit", "export", "extern", "false", "finally", "float",
+	"for", "friend", "from", "global", "goto", "i", "if", "import", "in",
+	"inline", "int", "is", "lambda", "library", "list", "long", "made",
+	"main", "mutable", "namespace", "new", "none", "nonlocal", "not",
+	"operator", "or", "out", "p", "pass", "path", "private", "program",
+	"protected", "public", "raise", "register", "restrict", "return",
+	"safetensors", "self", "short", "signed", "sizeof", "static",
+	"status", "struct", "switch", "template", "this", "throw", "true",
+	"try", "typedef", "typename", "union", "unsigned", "using", "virtual",
+	"void", "volatile", "weights", "while", "with", "wrong", "xor",
+	"yield",
+};
+
+static bool is_reserved(const char *word)
+{
+	for (size_t i = 0; i < KF_COUNT(reserved); i++)
+		if (strcmp(reserved[i], word) == 0)
+			return true;
+	return false;
+}
+
+char *kf_export_ident(const char *name, json_t *taken)
+{
+	struct kf_buf text = { .max = 128 };
+	char *ident, *stem;
+
+	if (isdigit((unsigned char)name[0]) || !name[0] ||
+	    strncasecmp(name, "kf", 2) == 0)
+		kf_buf_puts(&text, "op_");
+	for (const char *c = name; *c; c++) {
+		char lower = (char)tolower((unsigned char)*c);
+		bool word = (unsigned char)*c < 0x80 &&
+			    isalnum((unsigned char)*c);
+
+		if (word)
+			kf_buf_add(&text, &lower, 1);
+		else if (text.len && text.data[text.len - 1] != '_')
+			kf_buf_puts(&text, "_");
+	}
+	while (text.len && text.data[text.len - 1] == '_')
+		text.data[--text.len] = '\0';
+	stem = kf_format("%s%s", text.len ? kf_buf_str(&text) : "tensor",
+			 is_reserved(kf_buf_str(&text)) ? "_" : "");
+	ident = kf_strdup(stem);
+	for (int n = 2; taken && json_object_get(taken, ident); n++) {
+		free(ident);
+		ident = kf_format("%s_%d", stem, n);
+	}
+	if (taken)
+		json_object_set_new(taken, ident, json_true());
+	free(stem);
+	kf_buf_release(&text);
+	return ident;
+}
+
+/* As a string of C, quotes and all. */
+static json_t *literal(const char *prefix, const char *name)
+{
+	struct kf_buf text = { .max = TEXT_BYTES };
+	json_t *value;
+
+	kf_buf_printf(&text, "\"%s", prefix);
+	for (const char *c = name; *c; c++) {
+		if (*c == '"' || *c == '\\' || iscntrl((unsigned char)*c))
+			kf_buf_printf(&text, "\\%03o", (unsigned char)*c);
+		else
+			kf_buf_add(&text, c, 1);
+	}
+	kf_buf_puts(&text, "\"");
+	value = json_string(kf_buf_str(&text));
+	kf_buf_release(&text);
+	return value;
+}
+
+static json_t *upper(const char *ident)
+{
+	char *text = kf_strdup(ident);
+	json_t *value;
+
+	for (char *c = text; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	value = json_string(text);
+	free(text);
+	return value;
+}
+
+/* --- tensors ------------------------------------------------------------- */
+
+struct type { const char *c, *contract, *safe; double tolerance; };
+
+static const struct type types[] = {
+	[KF_DTYPE_NONE] = { "void", "KF_DTYPE_NONE", "", 0 },
+	[KF_BOOL] = { "uint8_t", "KF_BOOL", "BOOL", 0 },
+	[KF_U8] = { "uint8_t", "KF_U8", "U8", 0 },
+	[KF_I8] = { "int8_t", "KF_I8", "I8", 0 },
+	[KF_I16] = { "int16_t", "KF_I16", "I16", 0 },
+	[KF_I32] = { "int32_t", "KF_I32", "I32", 0 },
+	[KF_I64] = { "int64_t", "KF_I64", "I64", 0 },
+	[KF_F16] = { "uint16_t", "KF_F16", "F16", 2e-2 },
+	[KF_BF16] = { "uint16_t", "KF_BF16", "BF16", 5e-2 },
+	[KF_F32] = { "float", "KF_F32", "F32", 1e-3 },
+	[KF_F64] = { "double", "KF_F64", "F64", 1e-6 },
+};
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
+static json_t *tensor(const struct kf_tensor_info *t, const char *example,
+		      json_t *taken)
+{
+	const struct type *type = &types[t->dtype];
+	bool none = t->dtype == KF_DTYPE_NONE;
+	char *ident = none ? kf_strdup("none")
+			   : kf_export_ident(t->name, taken);
+	json_t *o = json_object(), *shape = json_array();
+
+	for (int i = 0; i < t->rank; i++)
+		json_array_append_new(shape,
+				      json_integer((json_int_t)t->shape[i]));
+	set(o, "name", json_string(t->name));
+	set(o, "id", json_string(ident));
+	set(o, "ID", upper(ident));
+	set(o, "literal", literal("", t->name));
+	set(o, "example", literal(example, t->name));
+	/* Inside a comment; a name may hold anything. */
+	set(o, "label", json_string(strstr(t->name, "*/") ? ident : t->name));
+	set(o, "none", json_boolean(none));
+	set(o, "dtype", json_string(none ? "none" : kf_dtype_name(t->dtype)));
+	set(o, "ctype", json_string(type->c));
+	set(o, "kf_dtype", json_string(type->contract));
+	set(o, "safe", json_string(type->safe));
+	set(o, "rank", json_integer(t->rank));
+	set(o, "shape", shape);
+	set(o, "numel", json_integer((json_int_t)t->numel));
+	set(o, "bytes", json_integer((json_int_t)t->bytes));
+	set(o, "fill", json_string("0.0"));
+	set(o, "comment", json_string(""));
+	free(ident);
+	return o;
+}
+
+/* The smallest value that was seen in each input stands for inputs in the call
+ * at creation: an index or a divisor among them keeps a value that it can
+ * have. */
+static void set_fill(json_t *t, const json_t *info)
+{
+	const json_t *domain = json_object_get(info, "domain");
+	double least = kf_json_real(domain, "min", 0);
+	char *text;
+
+	if (json_is_integer(json_object_get(domain, "min")))
+		least = (double)kf_json_int(domain, "min", 0);
+	text = kf_format("%.17g%s", least,
+			 floor(least) == least && fabs(least) < 1e15 ? ".0"
+								     : "");
+	set(t, "fill", json_string(text));
+	free(text);
+}
+
+static json_t *inputs_of(const struct kf_bundle *b, json_t *taken,
+			 json_int_t *given)
+{
+	const json_t *info = json_object_get(b->info, "inputs");
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < b->in_count; i++) {
+		json_t *t = tensor(&b->in[i], "inputs.", taken);
+
+		set(t, "given", json_integer(*given));
+		set_fill(t, json_array_get(info, i));
+		if (b->in[i].dtype != KF_DTYPE_NONE)
+			++*given;
+		json_array_append_new(list, t);
+	}
+	return list;
+}
+
+static json_t *weights_of(const struct kf_bundle *b, json_t *taken)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < b->weight_count; i++) {
+		json_t *t = tensor(&b->weight[i], "", taken);
+
+		set(t, "comment", json_string("a weight"));
+		json_array_append_new(list, t);
+	}
+	return list;
+}
+
+static json_t *outputs_of(const struct kf_bundle *b, json_t *taken)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < b->out_count; i++) {
+		json_t *t = tensor(&b->out[i], "expected.", taken);
+
+		set(t, "comment", json_string("written, every element"));
+		json_array_append_new(list, t);
+	}
+	return list;
+}
+
+static enum kf_code scalars_of(const struct kf_bundle *b, json_t **out,
+			       struct kf_err *err)
+{
+	*out = json_array();
+	for (size_t i = 0; i < b->scalar_count; i++) {
+		const struct kf_scalar_info *s = &b->scalar[i];
+		char kind[2] = { s->kind, '\0' };
+		char *f = kf_format("%.17g%s", s->f,
+				    floor(s->f) == s->f && fabs(s->f) < 1e15 ?
+					    ".0" : "");
+		json_t *o = json_object();
+
+		set(o, "kind", json_string(kind));
+		set(o, "i", json_integer((json_int_t)s->i));
+		set(o, "f", json_string(f));
+		set(o, "value", s->kind == 'f' ? json_real(s->f) :
+				s->kind == 'b' ? json_boolean(s->i != 0)
+					       : json_integer(
+						       (json_int_t)s->i));
+		set(o, "text", json_string(f));
+		free(f);
+		json_array_append_new(*out, o);
+		if (!isfinite(s->f))
+			return kf_fail(err, KF_E_INPUT, "number %zu among the "
+				       "inputs is not finite, and cannot be "
+				       "exported", i + 1);
+	}
+	return KF_OK;
+}
+
+/* --- how it is compiled -------------------------------------------------- */
+
+static bool in_list(const char *word, char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The platform's command in parts: what makefiles say by themselves (names,
+ * -shared, the folder of headers) goes, flags of the linker and of this
+ * machine are told apart. */
+static void set_flags(json_t *o, const struct kf_export_request *req)
+{
+	const struct kf_platform *p = req->platform;
+	json_t *program = json_array(), *link = json_array();
+	struct kf_buf machine = { .max = TEXT_BYTES };
+
+	for (size_t i = 0; p->command[i]; i++) {
+		const char *word = p->command[i];
+
+		if (strcmp(word, "-o") == 0 || strcmp(word, "-I") == 0) {
+			i += p->command[i + 1] != NULL;
+			continue;
+		}
+		if (strchr(word, '{') || strcmp(word, "-shared") == 0)
+			continue;
+		if (in_list(word, p->machine_flag, p->machine_flag_count))
+			kf_buf_printf(&machine, "%s%s", machine.len ? " " : "",
+				      word);
+		else if (!strncmp(word, "-l", 2) || !strncmp(word, "-Wl,", 4))
+			json_array_append_new(link, json_string(word));
+		else
+			json_array_append_new(program, json_string(word));
+	}
+	set(o, "program_flags", program);
+	set(o, "link_flags", link);
+	set(o, "march", json_string(req->portable ? ""
+						  : kf_buf_str(&machine)));
+	kf_buf_release(&machine);
+}
+
+static double tolerance(const struct kf_bundle *b)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < b->out_count; i++)
+		most = fmax(most, types[b->out[i].dtype].tolerance);
+	return most;
+}
+
+static void set_program(json_t *o, const struct kf_export_request *req)
+{
+	char *ident = kf_export_ident(req->problem->name, NULL);
+	char *library = kf_format("lib%s.so", ident);
+
+	set(o, "kforge_export", json_integer(1));
+	set(o, "kforge_version", json_string(KF_VERSION));
+	set(o, "name", json_string(req->problem->name));
+	set(o, "id", json_string(ident));
+	set(o, "ID", upper(ident));
+	set(o, "library", json_string(library));
+	set(o, "platform", json_string(req->platform->name));
+	set(o, "program", json_string(req->candidate->hash));
+	set(o, "problem", json_string(req->problem->hash));
+	set(o, "verified", json_boolean(req->verified));
+	set(o, "verified_words", json_string(req->verdict));
+	set_flags(o, req);
+	free(library);
+	free(ident);
+}
+
+enum kf_code kf_export_describe(const struct kf_export_request *req,
+				json_t **out, struct kf_err *err)
+{
+	const struct kf_bundle *b = req->bundle;
+	json_t *o = json_object(), *taken = json_object(), *scalars = NULL;
+	json_int_t given = 0;
+	char *text;
+	enum kf_code code;
+
+	set_program(o, req);
+	set(o, "inputs", inputs_of(b, taken, &given));
+	set(o, "in_given", json_integer(given));
+	set(o, "weights", weights_of(b, taken));
+	set(o, "outputs", outputs_of(b, taken));
+	set(o, "out_count", json_integer((json_int_t)b->out_count));
+	text = kf_format("%g", tolerance(b));
+	set(o, "tolerance", json_string(text));
+	free(text);
+	code = scalars_of(b, &scalars, err);
+	set(o, "scalars", scalars);
+	json_decref(taken);
+	*out = o;
+	return code;
+}

@@ -1,0 +1,445 @@
+/*
+ * The stages of an export, in their order: describe, write, compile, look at
+ * what came out, write what depends on it, build, try the example, and only
+ * then give the folder its name.
+ */
+#include "export/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "prompt/jinja.h"
+
+#define FILE_BYTES	(1u << 20)	/* a template, a generated text */
+#define OUTPUT_BYTES	(64u << 10)
+
+/* What is copied as it is, and what is made from a template; to is relative
+ * to the C folder, with {id} for the program's name. */
+struct file { const char *from, *to; };
+
+static const struct file copied[] = {
+	{ "export/c/kforge_cpu.c", "kforge_cpu.c" },
+	{ "export/c/kforge_dlpack.h", "kforge_dlpack.h" },
+	{ "export/c/kforge_export.h", "kforge_export.h" },
+	{ "export/c/kforge_runtime.c", "kforge_runtime.c" },
+	{ "export/c/kforge_runtime.h", "kforge_runtime.h" },
+	{ "export/c/safetensors.h", "safetensors.h" },
+	{ "include/kforge/program.h", "kforge/program.h" },
+};
+
+static const struct file generated[] = {
+	{ "api.h.j2", "{id}.h" },
+	{ "api.c.j2", "{id}.c" },
+	{ "example.c.j2", "example.c" },
+	{ "README.md.j2", "README.md" },
+};
+
+static const struct file copied_torch[] = {
+	{ "export/torch/__init__.py", "__init__.py" },
+	{ "export/torch/library.py", "library.py" },
+	{ "export/torch/operator.py", "operator.py" },
+	{ "export/torch/module.py", "module.py" },
+};
+
+static const struct file generated_torch[] = {
+	{ "README.md.j2", "README.md" },
+	{ "kernelbench.py.j2", "kernelbench.py" },
+};
+
+/* One export under way. */
+struct work {
+	const struct kf_export_request *req;
+	struct kf_export *out;
+	char *home;		/* the data folder */
+	char *dir;		/* where it is made: beside its place */
+	char *c_dir;		/* the C folder in it, or itself */
+	json_t *facts;
+};
+
+void kf_export_release(struct kf_export *out)
+{
+	for (size_t i = 0; i < out->allocate_count; i++)
+		free(out->allocates[i]);
+	free(out->allocates);
+	free(out->library);
+	free(out->example);
+	*out = (struct kf_export) { 0 };
+}
+
+/* --- files --------------------------------------------------------------- */
+
+static enum kf_code write_text(const char *dir, const char *name,
+			       const char *text, size_t len,
+			       struct kf_err *err)
+{
+	char *path = kf_path_join(dir, name);
+	enum kf_code code = kf_file_write(path, text, len, err);
+
+	free(path);
+	return code;
+}
+
+static enum kf_code copy_files(const struct work *w, const char *dir,
+			       const struct file *file, size_t count,
+			       struct kf_err *err)
+{
+	struct kf_buf text = { .max = FILE_BYTES };
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < count; i++) {
+		char *from = kf_path_join(w->home, file[i].from);
+
+		kf_buf_clear(&text);
+		code = kf_file_read(from, &text, err);
+		if (!code)
+			code = write_text(dir, file[i].to, kf_buf_str(&text),
+					  text.len, err);
+		free(from);
+	}
+	kf_buf_release(&text);
+	return code;
+}
+
+static char *load_template(void *arg, const char *name)
+{
+	struct kf_buf text = { .max = FILE_BYTES };
+	char *path = kf_path_join(arg, name);
+	char *copy = NULL;
+
+	if (!strstr(name, "..") && !kf_file_read(path, &text, NULL))
+		copy = kf_strndup(kf_buf_str(&text), text.len);
+	kf_buf_release(&text);
+	free(path);
+	return copy;
+}
+
+static char *file_name(const struct work *w, const char *to)
+{
+	if (strncmp(to, "{id}", 4) != 0)
+		return kf_strdup(to);
+	return kf_format("%s%s", kf_json_str(w->facts, "id", ""), to + 4);
+}
+
+static enum kf_code generate(const struct work *w, const char *form,
+			     const char *dir, const struct file *file,
+			     size_t count, struct kf_err *err)
+{
+	char *folder = kf_format("%s/export/%s", w->home, form);
+	struct kf_jinja_loader loader = { .load = load_template,
+					  .arg = folder };
+	struct kf_buf text = { .max = FILE_BYTES };
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < count; i++) {
+		char *to = file_name(w, file[i].to);
+
+		kf_buf_clear(&text);
+		code = kf_jinja_render(&loader, file[i].from, w->facts, &text,
+				       err);
+		/* Jinja drops a template's last newline. */
+		if (!code && text.len && text.data[text.len - 1] != '\n')
+			kf_buf_puts(&text, "\n");
+		if (!code)
+			code = write_text(dir, to, kf_buf_str(&text),
+					  text.len, err);
+		free(to);
+	}
+	kf_buf_release(&text);
+	free(folder);
+	return code;
+}
+
+/* --- stages -------------------------------------------------------------- */
+
+static enum kf_code write_sources(const struct work *w, struct kf_err *err)
+{
+	static const struct file makefile[] = { { "Makefile.j2", "Makefile" } };
+	const struct kf_source_file *source = &w->req->candidate->file[0];
+	char *contract = kf_path_join(w->c_dir, "kforge");
+	enum kf_code code = kf_mkdir_p(contract, err);
+
+	if (!code)
+		code = copy_files(w, w->c_dir, copied, KF_COUNT(copied), err);
+	if (!code)
+		code = write_text(w->c_dir, "program.c", source->text,
+				  source->len, err);
+	if (!code)
+		code = generate(w, "c", w->c_dir, makefile, KF_COUNT(makefile),
+				err);
+	free(contract);
+	return code;
+}
+
+static enum kf_code make(const struct work *w, const char *target,
+			 struct kf_err *err)
+{
+	const char *const argv[] = { "{make}", "-s", target, "{compiler}",
+				     NULL };
+	struct kf_export_command command = {
+		.req = w->req, .dir = w->c_dir, .argv = argv, .writable = true,
+		.limits = &w->req->platform->build_limits,
+	};
+	struct kf_buf words = { .max = OUTPUT_BYTES };
+	enum kf_code code;
+	bool good;
+
+	code = kf_export_run(&command, &words, &good, err);
+	if (!code && !good)
+		code = kf_fail(err, KF_E_UNAVAIL, "what would be exported does "
+			       "not compile here: %.400s", kf_buf_str(&words));
+	kf_buf_release(&words);
+	return code;
+}
+
+/* What the object tells goes into the header's comment, for it is about what
+ * callers may rely on. */
+static enum kf_code look_at_object(const struct work *w, struct kf_err *err)
+{
+	char *path = kf_path_join(w->c_dir, "program.o");
+	struct kf_export *out = w->out;
+	struct kf_object_facts facts;
+	json_t *names = json_array();
+	enum kf_code code = kf_object_read(path, &facts, err);
+
+	out->static_bytes = facts.static_bytes;
+	out->allocates = kf_alloc((facts.allocate_count + 1) *
+				  sizeof(out->allocates[0]));
+	for (size_t i = 0; i < facts.allocate_count; i++) {
+		out->allocates[i] = kf_strdup(facts.allocates[i]);
+		out->allocate_count = i + 1;
+		json_array_append_new(names, json_string(facts.allocates[i]));
+	}
+	json_object_set_new(w->facts, "allocates", names);
+	json_object_set_new(w->facts, "openmp", json_boolean(facts.openmp));
+	json_object_set_new(w->facts, "prepares",
+			    json_boolean(facts.prepares));
+	json_object_set_new(w->facts, "static_bytes", json_integer(
+		(json_int_t)facts.static_bytes));
+	free(path);
+	return code;
+}
+
+static enum kf_code write_tensors(const struct work *w, bool *example,
+				  struct kf_err *err)
+{
+	enum kf_code code = kf_export_weights(w->req, w->c_dir, err);
+
+	if (!code)
+		code = kf_export_example(w->req, w->c_dir, example, err);
+	json_object_set_new(w->facts, "example_data", json_boolean(*example));
+	return code;
+}
+
+/* The example against the reference's own values: the library as a caller
+ * would use it. The folder cannot be written by what runs in it now. */
+static enum kf_code try_example(const struct work *w, struct kf_err *err)
+{
+	static const char *const argv[] = { "./example", NULL };
+	struct kf_export_command command = {
+		.req = w->req, .dir = w->c_dir, .argv = argv,
+		.limits = &w->req->platform->run_limits,
+	};
+	struct kf_buf words = { .max = OUTPUT_BYTES };
+	enum kf_code code;
+	bool good;
+
+	code = kf_export_run(&command, &words, &good, err);
+	if (!code && !good && w->req->verified)
+		code = kf_fail(err, KF_E_UNAVAIL, "the exported library does "
+			       "not do what the program did when it was "
+			       "judged: %.400s", kf_buf_str(&words));
+	if (!code) {
+		free(w->out->example);
+		w->out->example = kf_strdup(kf_buf_str(&words));
+	}
+	kf_buf_release(&words);
+	return code;
+}
+
+static enum kf_code write_manifest(const struct work *w, const char *dir,
+				   struct kf_err *err)
+{
+	char *path = kf_path_join(dir, "kforge-export.json");
+	enum kf_code code = kf_json_write(path, w->facts, err);
+
+	free(path);
+	return code;
+}
+
+static enum kf_code remove_objects(const struct work *w, struct kf_err *err)
+{
+	DIR *dir = opendir(w->c_dir);
+	const struct dirent *entry;
+	enum kf_code code = KF_OK;
+
+	if (!dir)
+		return kf_fail_errno(err, "cannot open %s", w->c_dir);
+	while (!code && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (len > 2 && strcmp(entry->d_name + len - 2, ".o") == 0 &&
+		    unlinkat(dirfd(dir), entry->d_name, 0))
+			code = kf_fail_errno(err, "cannot remove %s/%s",
+					     w->c_dir, entry->d_name);
+	}
+	closedir(dir);
+	return code;
+}
+
+static enum kf_code make_c(const struct work *w, struct kf_err *err)
+{
+	bool example = false;
+	enum kf_code code = write_sources(w, err);
+
+	if (!code)
+		code = make(w, "program.o", err);
+	if (!code)
+		code = look_at_object(w, err);
+	if (!code)
+		code = write_tensors(w, &example, err);
+	if (!code)
+		code = generate(w, "c", w->c_dir, generated,
+				KF_COUNT(generated), err);
+	if (!code)
+		code = make(w, "all", err);
+	if (!code && example)
+		code = try_example(w, err);
+	if (!code)
+		code = remove_objects(w, err);
+	return code ? code : write_manifest(w, w->c_dir, err);
+}
+
+static enum kf_code make_torch(const struct work *w, struct kf_err *err)
+{
+	const struct kf_problem *problem = w->req->problem;
+	char *place = realpath(w->req->dir, NULL);
+	enum kf_code code;
+
+	json_object_set_new(w->facts, "place", json_string(
+		place ? place : w->req->dir));
+	free(place);
+	code = copy_files(w, w->dir, copied_torch, KF_COUNT(copied_torch),
+			  err);
+	if (!code)
+		code = write_text(w->dir, "problem.py", problem->source,
+				  strlen(problem->source), err);
+	if (!code)
+		code = generate(w, "torch", w->dir, generated_torch,
+				KF_COUNT(generated_torch), err);
+	return code;
+}
+
+/* --- the whole ----------------------------------------------------------- */
+
+static bool is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool empty = dir != NULL;
+
+	while (dir && empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 ||
+			strcmp(entry->d_name, "..") == 0;
+	if (dir)
+		closedir(dir);
+	return empty;
+}
+
+static enum kf_code check(const struct kf_export_request *req,
+			  struct kf_err *err)
+{
+	const struct kf_platform *p = req->platform;
+
+	if (!p->exportable || req->candidate->file_count != 1)
+		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
+			       "cannot be exported: they are no libraries "
+			       "of C", p->name);
+	if (kf_path_exists(req->dir) && !is_empty(req->dir))
+		return kf_fail(err, KF_E_INPUT, "%s is there already: name "
+			       "another folder with --out, or remove it",
+			       req->dir);
+	return KF_OK;
+}
+
+/* A folder beside the one that is wanted, so that it can take its name. */
+static enum kf_code make_place(struct work *w, struct kf_err *err)
+{
+	size_t len = strlen(w->req->dir);
+	char *parent, *slash;
+	enum kf_code code;
+
+	while (len > 1 && w->req->dir[len - 1] == '/')
+		len--;
+	parent = kf_strndup(w->req->dir, len);
+	w->dir = kf_format("%s.XXXXXX", parent);
+	slash = strrchr(parent, '/');
+	if (slash && slash != parent)
+		*slash = '\0';
+	code = slash && slash != parent ? kf_mkdir_p(parent, err) : KF_OK;
+	if (!code && !mkdtemp(w->dir)) {
+		code = kf_fail_errno(err, "cannot make a folder beside %s",
+				     w->req->dir);
+		w->dir[0] = '\0';
+	}
+	/* Readable for whom its owner's umask allows. */
+	if (!code) {
+		mode_t mask = umask(0);
+
+		umask(mask);
+		if (chmod(w->dir, 0777 & ~mask))
+			code = kf_fail_errno(err, "cannot change %s", w->dir);
+	}
+	free(parent);
+	return code;
+}
+
+static enum kf_code name_it(const struct work *w, struct kf_err *err)
+{
+	const char *library = kf_json_str(w->facts, "library", "");
+
+	if (rename(w->dir, w->req->dir))
+		return kf_fail_errno(err, "cannot rename %s to %s", w->dir,
+				     w->req->dir);
+	w->out->library = kf_format("%s%s/%s", w->req->dir,
+				    w->req->form == KF_EXPORT_TORCH ? "/c"
+								    : "",
+				    library);
+	return KF_OK;
+}
+
+enum kf_code kf_export(const struct kf_export_request *req,
+		       struct kf_export *out, struct kf_err *err)
+{
+	struct work w = { .req = req, .out = out };
+	enum kf_code code;
+
+	*out = (struct kf_export) { .example = kf_strdup("") };
+	code = check(req, err);
+	if (code)
+		return code;
+	w.home = kf_home(err);
+	if (!w.home)
+		return KF_E_UNAVAIL;
+	code = kf_export_describe(req, &w.facts, err);
+	if (!code)
+		code = make_place(&w, err);
+	if (code)
+		goto out;
+	w.c_dir = req->form == KF_EXPORT_TORCH ? kf_path_join(w.dir, "c")
+					       : kf_strdup(w.dir);
+	code = make_c(&w, err);
+	if (!code && req->form == KF_EXPORT_TORCH)
+		code = make_torch(&w, err);
+	if (!code)
+		code = name_it(&w, err);
+out:
+	if (code && w.dir && w.dir[0])
+		(void)kf_remove_tree(w.dir, NULL);
+	json_decref(w.facts);
+	free(w.c_dir);
+	free(w.dir);
+	free(w.home);
+	return code;
+}

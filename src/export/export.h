@@ -1,0 +1,58 @@
+/*
+ * export.h - a verified program becomes a folder that lives without kforge:
+ * a C library with one typed function, or a PyTorch module around it.
+ *
+ *	describe.c	bundle and program -> the JSON that templates see
+ *	tensors.c	weights and an example call -> safetensors
+ *	object.c	what the compiled program says about itself
+ *	build.c		make, and the example, in the builder's sandbox
+ *	export.c	the stages in their order
+ *
+ * Templates and the runtime that is carried along lie in export/ of the data
+ * folder. Nothing of the program runs in this process.
+ */
+#ifndef KF_EXPORT_H
+#define KF_EXPORT_H
+
+#include "candidate/candidate.h"
+#include "platform/platform.h"
+#include "problem/problem.h"
+
+enum kf_export_form { KF_EXPORT_NONE, KF_EXPORT_C, KF_EXPORT_TORCH };
+
+struct kf_export_request {
+	enum kf_export_form form;
+	const struct kf_platform *platform;
+	const struct kf_problem *problem;
+	const struct kf_bundle *bundle;
+	const struct kf_candidate *candidate;
+	const char *dir;	/* to be made; must not exist, or be empty */
+	const char *verdict;	/* a sentence: who judged it, when; goes into
+				   the generated files */
+	bool verified;		/* false: the files say so */
+	bool portable;		/* without the flags that bind it to this
+				   machine's processor */
+	enum kf_sandbox_tier tier_min;
+	const volatile int *cancel;
+};
+
+struct kf_export {
+	char *library;		/* owned; path of the shared library */
+	char *example;		/* owned; what the example printed, "" if the
+				   inputs were too large to carry along */
+	char **allocates;	/* owned; functions that the program calls for
+				   memory of its own */
+	size_t allocate_count;
+	uint64_t static_bytes;	/* of variables that calls share */
+};
+void kf_export_release(struct kf_export *out);
+
+/* Makes the whole folder or nothing. Platforms whose programs are no shared
+ * objects are KF_E_INPUT; a folder that holds something already is KF_E_INPUT;
+ * a program that does not compile here, or whose example disagrees with the
+ * reference, is KF_E_UNAVAIL with the compiler's or the example's words. */
+KF_MUST_CHECK enum kf_code kf_export(const struct kf_export_request *req,
+				     struct kf_export *out,
+				     struct kf_err *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* internal.h - what the files of export/ tell each other. */
+#ifndef KF_EXPORT_INTERNAL_H
+#define KF_EXPORT_INTERNAL_H
+
+#include "export/export.h"
+
+/* --- describe.c ---------------------------------------------------------- */
+/* What templates see, and kforge-export.json (new reference). Pure. */
+KF_MUST_CHECK enum kf_code kf_export_describe(
+		const struct kf_export_request *req, json_t **out,
+		struct kf_err *err);
+/* "1_Square matmul_" -> "op_1_square_matmul": fit for C, C++ and Python.
+ * taken (may be NULL) holds the names in use and gets this one. */
+char *kf_export_ident(const char *name, json_t *taken);
+
+/* --- tensors.c ----------------------------------------------------------- */
+/* Writes weights.safetensors into dir. */
+KF_MUST_CHECK enum kf_code kf_export_weights(
+		const struct kf_export_request *req, const char *dir,
+		struct kf_err *err);
+/* Writes example.safetensors (inputs.NAME, expected.NAME) into dir; *written is
+ * false if that would take more than KF_EXPORT_EXAMPLE_BYTES. */
+#define KF_EXPORT_EXAMPLE_BYTES ((size_t)256 << 20)
+KF_MUST_CHECK enum kf_code kf_export_example(
+		const struct kf_export_request *req, const char *dir,
+		bool *written, struct kf_err *err);
+
+/* --- object.c ------------------------------------------------------------ */
+struct kf_object_facts {
+	uint64_t static_bytes;	/* writable variables that threads share */
+	bool openmp;
+	bool prepares;		/* defines kf_prepare */
+	const char *allocates[16];	/* borrowed constants */
+	size_t allocate_count;
+};
+/* Reads a relocatable ELF object of 64 bits. Nothing in it is believed. */
+KF_MUST_CHECK enum kf_code kf_object_read(const char *path,
+		struct kf_object_facts *out, struct kf_err *err);
+
+/* --- build.c ------------------------------------------------------------- */
+/* One command in the builder's sandbox with dir as its folder. output (its max
+ * is the ceiling) gets what it printed; *good: it exited with 0. */
+struct kf_export_command {
+	const struct kf_export_request *req;
+	const char *dir;
+	const char *const *argv;	/* "{make}" and "{compiler}" are found */
+	bool writable;
+	const struct kf_limits *limits;
+};
+KF_MUST_CHECK enum kf_code kf_export_run(
+		const struct kf_export_command *command, struct kf_buf *output,
+		bool *good, struct kf_err *err);
+
+#endif
