@@ -50,6 +50,12 @@ static const struct choice dtype_choice[] = {
 	{ NULL, 0 },
 };
 
+static const struct choice as_choice[] = {
+	{ "c", KF_EXPORT_C },
+	{ "torch", KF_EXPORT_TORCH },
+	{ NULL, 0 },
+};
+
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
@@ -57,7 +63,7 @@ static const struct option option_table[] = {
 	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
 	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL, 10000 },
 	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL, 0 },
-	{ 'o', "out", "DIR", "the run's folder (default: kforge-runs/DATE-PROBLEM)", TEXT, AT(out), NULL, 0 },
+	{ 'o', "out", "DIR", "where to write: a run's folder (default: kforge-runs/DATE-PROBLEM), an export's", TEXT, AT(out), NULL, 0 },
 	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
 	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
@@ -82,6 +88,9 @@ static const struct option option_table[] = {
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores)", COUNT, AT(jobs), NULL, 256 },
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
 	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
+	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator", CHOICE, AT(as), as_choice, 0 },
+	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
+	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
 	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },

@@ -5,6 +5,7 @@
 #ifndef KF_OPTIONS_H
 #define KF_OPTIONS_H
 
+#include "export/export.h"
 #include "loop/loop.h"
 
 struct kf_list {
@@ -25,7 +26,8 @@ struct kf_options {
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
 	uint64_t jobs;			/* 0: as many as there are cores */
-	uint64_t rules, baseline, sandbox, stop_after, dtype;	/* enums */
+	uint64_t rules, baseline, sandbox, stop_after, dtype, as;	/* enums */
+	bool portable, unverified;
 };
 
 void kf_options_init(struct kf_options *options);

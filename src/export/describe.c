@@ -144,6 +144,7 @@ static json_t *tensor(const struct kf_tensor_info *t, const char *example,
 	/* Inside a comment; a name may hold anything. */
 	set(o, "label", json_string(strstr(t->name, "*/") ? ident : t->name));
 	set(o, "none", json_boolean(none));
+	set(o, "structural", json_boolean(t->structural));
 	set(o, "dtype", json_string(none ? "none" : kf_dtype_name(t->dtype)));
 	set(o, "ctype", json_string(type->c));
 	set(o, "kf_dtype", json_string(type->contract));

@@ -14,6 +14,7 @@
 
 #define FILE_BYTES	(1u << 20)	/* a template, a generated text */
 #define OUTPUT_BYTES	(64u << 10)
+#define UNIQUE		".XXXXXX"	/* behind the name while it is made */
 
 /* What is copied as it is, and what is made from a template; to is relative
  * to the C folder, with {id} for the program's name. */
@@ -39,7 +40,7 @@ static const struct file generated[] = {
 static const struct file copied_torch[] = {
 	{ "export/torch/__init__.py", "__init__.py" },
 	{ "export/torch/library.py", "library.py" },
-	{ "export/torch/operator.py", "operator.py" },
+	{ "export/torch/op.py", "op.py" },
 	{ "export/torch/module.py", "module.py" },
 };
 
@@ -314,11 +315,10 @@ static enum kf_code make_c(const struct work *w, struct kf_err *err)
 static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 {
 	const struct kf_problem *problem = w->req->problem;
-	char *place = realpath(w->req->dir, NULL);
+	char *place = kf_strndup(w->dir, strlen(w->dir) - strlen(UNIQUE));
 	enum kf_code code;
 
-	json_object_set_new(w->facts, "place", json_string(
-		place ? place : w->req->dir));
+	json_object_set_new(w->facts, "place", json_string(place));
 	free(place);
 	code = copy_files(w, w->dir, copied_torch, KF_COUNT(copied_torch),
 			  err);
@@ -347,19 +347,33 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-static enum kf_code check(const struct kf_export_request *req,
-			  struct kf_err *err)
+enum kf_code kf_export_check(const struct kf_platform *platform,
+			     const char *dir, struct kf_err *err)
 {
-	const struct kf_platform *p = req->platform;
-
-	if (!p->exportable || req->candidate->file_count != 1)
+	if (!platform->exportable || platform->file_count != 1)
 		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
 			       "cannot be exported: they are no libraries "
-			       "of C", p->name);
-	if (kf_path_exists(req->dir) && !is_empty(req->dir))
+			       "of C", platform->name);
+	if (kf_path_exists(dir) && !is_empty(dir))
 		return kf_fail(err, KF_E_INPUT, "%s is there already: name "
-			       "another folder with --out, or remove it",
-			       req->dir);
+			       "another folder with --out, or remove it", dir);
+	return KF_OK;
+}
+
+/* The new folder by its absolute name, as sandboxes want it, and readable for
+ * whom its owner's umask allows. */
+static enum kf_code settle(struct work *w, struct kf_err *err)
+{
+	char *absolute = realpath(w->dir, NULL);
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (!absolute || chmod(absolute, 0777 & ~mask)) {
+		free(absolute);
+		return kf_fail_errno(err, "cannot change %s", w->dir);
+	}
+	free(w->dir);
+	w->dir = absolute;
 	return KF_OK;
 }
 
@@ -373,7 +387,7 @@ static enum kf_code make_place(struct work *w, struct kf_err *err)
 	while (len > 1 && w->req->dir[len - 1] == '/')
 		len--;
 	parent = kf_strndup(w->req->dir, len);
-	w->dir = kf_format("%s.XXXXXX", parent);
+	w->dir = kf_format("%s" UNIQUE, parent);
 	slash = strrchr(parent, '/');
 	if (slash && slash != parent)
 		*slash = '\0';
@@ -383,16 +397,8 @@ static enum kf_code make_place(struct work *w, struct kf_err *err)
 				     w->req->dir);
 		w->dir[0] = '\0';
 	}
-	/* Readable for whom its owner's umask allows. */
-	if (!code) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		if (chmod(w->dir, 0777 & ~mask))
-			code = kf_fail_errno(err, "cannot change %s", w->dir);
-	}
 	free(parent);
-	return code;
+	return code ? code : settle(w, err);
 }
 
 static enum kf_code name_it(const struct work *w, struct kf_err *err)
@@ -416,7 +422,7 @@ enum kf_code kf_export(const struct kf_export_request *req,
 	enum kf_code code;
 
 	*out = (struct kf_export) { .example = kf_strdup("") };
-	code = check(req, err);
+	code = kf_export_check(req->platform, req->dir, err);
 	if (code)
 		return code;
 	w.home = kf_home(err);

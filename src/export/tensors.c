@@ -10,9 +10,16 @@ static const char *const type_name[] = {
 	[KF_BF16] = "BF16", [KF_F32] = "F32", [KF_F64] = "F64",
 };
 
-struct part { char *name; const struct kf_tensor_info *info; const void *data; };
+struct part {
+	char *name;		/* owned */
+	const struct kf_tensor_info *info;
+	const void *data;
+};
 
-struct parts { struct part *part; size_t count, bytes; };
+struct parts {
+	struct part *part;	/* owned */
+	size_t count, bytes;
+};
 
 static void add(struct parts *p, const char *prefix,
 		const struct kf_tensor_info *info, const void *data)

@@ -33,8 +33,8 @@ struct kf_platform {
 	char **command;		/* owned; with {compiler} {source} {output}
 				   {include}; NULL-terminated; empty where the
 				   driver compiles by itself */
-	/* Can programs be exported as C libraries (kforge export)? And those words
-	 * of command that bind one to this machine's processor. */
+	/* Can programs be exported as C libraries (kforge export)? And the
+	 * words of command that bind one to this machine's processor. */
 	bool exportable;
 	char **machine_flag;	/* owned; none unless exportable */
 	size_t machine_flag_count;

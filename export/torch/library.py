@@ -1,0 +1,301 @@
+"""The C library in c/: opened with ctypes, built again where it does not fit
+the machine, called on the memory of tensors."""
+
+import ctypes
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+import weakref
+
+import torch
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "c")
+BUILD_SECONDS = 600
+CONTEXTS_MAX = 8        # sets of weights that are prepared at the same time
+ALIGNMENT = 256         # of outputs, so that the library need not copy
+
+DTYPES = {
+    "bool": torch.bool, "uint8": torch.uint8, "int8": torch.int8,
+    "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
+    "float16": torch.float16, "bfloat16": torch.bfloat16,
+    "float32": torch.float32, "float64": torch.float64,
+}
+
+
+class Mismatch(RuntimeError):
+    """The call is not one that the program was made for."""
+
+
+def read_facts():
+    path = os.path.join(FOLDER, "kforge-export.json")
+    with open(path, encoding="utf-8") as file:
+        facts = json.load(file)
+    for tensor in facts["inputs"] + facts["weights"] + facts["outputs"]:
+        tensor["shape"] = tuple(tensor["shape"])
+        tensor["torch"] = DTYPES.get(tensor["dtype"])
+    return facts
+
+
+def read_tensors(name):
+    """A safetensors file of c/ as {name: tensor}."""
+    with open(os.path.join(FOLDER, name), "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        data = bytearray(file.read())
+    names = {"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8,
+             "I16": torch.int16, "I32": torch.int32, "I64": torch.int64,
+             "F16": torch.float16, "BF16": torch.bfloat16,
+             "F32": torch.float32, "F64": torch.float64}
+    found = {}
+    for key, entry in header.items():
+        begin, end = entry["data_offsets"]
+        dtype = names[entry["dtype"]]
+        flat = torch.empty(0, dtype=dtype) if begin == end else \
+            torch.frombuffer(data[begin:end], dtype=dtype)
+        found[key] = flat.reshape(entry["shape"])
+    return found
+
+
+# --- finding or building the library -----------------------------------------
+
+def _open(path, name):
+    """The library if it is there and this processor can run it, else why."""
+    if not os.path.exists(path):
+        return None, "%s is not there" % path
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        return None, str(error)
+    if getattr(library, name + "_check")() != 0:
+        return None, ("%s was built for a processor with more instructions"
+                      % path)
+    return library, None
+
+
+def _built_place(facts):
+    """Where this machine's own build is kept: by program and processor."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    flags = platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags += next((line for line in file
+                           if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        pass
+    with open(os.path.join(FOLDER, "program.c"), "rb") as file:
+        text = file.read()
+    key = hashlib.sha256(text + flags.encode()).hexdigest()[:16]
+    return os.path.join(cache, "kforge", "exports",
+                        "%s-%s" % (facts["id"], key))
+
+
+def _build(facts, place, why):
+    make = shutil.which("make")
+    if not make:
+        raise ImportError("the library of %s cannot be used here (%s), and "
+                          "there is no make to build it again" %
+                          (facts["name"], why))
+    os.makedirs(place, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place) as scratch:
+        done = subprocess.run(
+            [make, "-s", "-C", FOLDER, "library", "OUT=" + scratch],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, check=False)
+        if done.returncode:
+            raise ImportError("the library of %s cannot be used here (%s), "
+                              "and building it again failed: %s" %
+                              (facts["name"], why,
+                               done.stdout.decode("utf-8", "replace")[:400]))
+        # Whole or absent, also where two processes build it at once.
+        os.replace(os.path.join(scratch, facts["library"]),
+                   os.path.join(place, facts["library"]))
+
+
+def _find(facts):
+    library, why = _open(os.path.join(FOLDER, facts["library"]), facts["id"])
+    if library:
+        return library
+    place = _built_place(facts)
+    path = os.path.join(place, facts["library"])
+    library, _ = _open(path, facts["id"])
+    if library:
+        return library
+    _build(facts, place, why)
+    library, why = _open(path, facts["id"])
+    if not library:
+        raise ImportError("the library of %s was built, and cannot be used: "
+                          "%s" % (facts["name"], why))
+    return library
+
+
+# --- calling it --------------------------------------------------------------
+
+def _version(tensor):
+    """Counts changes in place; None where PyTorch does not count them."""
+    try:
+        return tensor._version
+    except RuntimeError:    # made under torch.inference_mode()
+        return None
+
+
+def _pointers(tensors):
+    return (ctypes.c_void_p * len(tensors))(*[t.data_ptr() for t in tensors])
+
+
+class _Context:
+    """The program with one set of weights."""
+
+    def __init__(self, program, weights):
+        self._program = program
+        self.handle = ctypes.c_void_p()
+        status = program.create(weights, ctypes.byref(self.handle))
+        if status:
+            raise RuntimeError("%s: %s" % (
+                program.facts["name"], program.words(status)))
+        self.note(weights)
+
+    def note(self, weights):
+        self.keys = [w.data_ptr() for w in weights]
+        self.versions = [_version(w) for w in weights]
+        self.alive = [weakref.ref(w) for w in weights]
+
+    def fits(self, weights):
+        """Are these the very tensors that it holds?"""
+        return all(ref() is w and key == w.data_ptr() for ref, key, w
+                   in zip(self.alive, self.keys, weights))
+
+    def is_dead(self):
+        return any(ref() is None for ref in self.alive)
+
+    def is_stale(self, weights):
+        return any(v is None or v != _version(w)
+                   for v, w in zip(self.versions, weights))
+
+    def free(self):
+        if self.handle:
+            self._program.free(self.handle)
+            self.handle = None
+
+
+class Program:
+    """Calls the library; safe to use from several threads, one at a time."""
+
+    def __init__(self, facts):
+        self.facts = facts
+        self.weights = facts["weights"]
+        self.outputs = facts["outputs"]
+        self._library = _find(facts)
+        self._lock = threading.Lock()
+        self._contexts = []     # latest first
+        self._fixed = {}
+        if any(w["structural"] for w in self.weights):
+            values = read_tensors("weights.safetensors")
+            self._fixed = {i: values[w["name"]]
+                           for i, w in enumerate(self.weights)
+                           if w["structural"]}
+        get = self._function
+        self.free = get("free", None, 1)
+        self._message = get("message", ctypes.c_char_p, 0)
+        self._message.argtypes = [ctypes.c_int]
+        self._error = get("error", ctypes.c_char_p, 1)
+        given = sum(not t["none"] for t in facts["inputs"])
+        self._forward = get("forward", ctypes.c_int,
+                            1 + given + len(self.outputs))
+        self._create = get("create", ctypes.c_int, 1 + bool(self.weights))
+        if self.weights:
+            self._set_weights = get("set_weights", ctypes.c_int, 2)
+
+    def _function(self, name, result, count):
+        function = getattr(self._library, "%s_%s" % (self.facts["id"], name))
+        function.restype = result
+        function.argtypes = [ctypes.c_void_p] * count
+        return function
+
+    def words(self, status):
+        return self._message(status).decode()
+
+    def create(self, weights, handle):
+        if self.weights:
+            return self._create(_pointers(weights), handle)
+        return self._create(handle)
+
+    def _check_fixed(self, weights):
+        """Masks, tables and the like belong to the program itself."""
+        for i, value in self._fixed.items():
+            if not torch.equal(weights[i], value):
+                raise Mismatch("%s: the values of %s are part of the program, "
+                               "and these are others" % (
+                                   self.facts["name"],
+                                   self.weights[i]["name"]))
+
+    def _context(self, weights):
+        for context in [c for c in self._contexts if c.is_dead()]:
+            self._contexts.remove(context)
+            context.free()
+        for context in self._contexts:
+            if not context.fits(weights):
+                continue
+            self._contexts.remove(context)
+            if context.is_stale(weights):
+                try:
+                    self._check_fixed(weights)
+                    status = self._set_weights(context.handle,
+                                               _pointers(weights))
+                    if status:
+                        raise RuntimeError("%s: %s" % (
+                            self.facts["name"],
+                            self._error(context.handle).decode()))
+                except RuntimeError:
+                    context.free()
+                    raise
+                context.note(weights)
+            self._contexts.insert(0, context)
+            return context
+        self._check_fixed(weights)
+        context = _Context(self, weights)
+        self._contexts.insert(0, context)
+        while len(self._contexts) > CONTEXTS_MAX:
+            self._contexts.pop().free()
+        return context
+
+    def refresh(self):
+        """Forgets all prepared weights: they were changed behind PyTorch's
+        back, as by tensor.data or numpy."""
+        with self._lock:
+            while self._contexts:
+                self._contexts.pop().free()
+
+    @staticmethod
+    def _output(spec):
+        """Aligned as programs want it, so that nothing is copied: PyTorch's
+        own memory, of which the output is not a view but a part."""
+        if not spec["bytes"]:
+            return torch.empty(spec["shape"], dtype=spec["torch"],
+                               device="cpu")
+        room = torch.empty(spec["bytes"] + ALIGNMENT, dtype=torch.uint8,
+                           device="cpu")
+        skip = -room.data_ptr() % ALIGNMENT
+        part = (ctypes.c_char * spec["bytes"]).from_address(
+            room.data_ptr() + skip)
+        part.room = room    # which lives as long as the tensor does
+        return torch.frombuffer(part, dtype=spec["torch"]).view(spec["shape"])
+
+    def run(self, inputs, weights):
+        """Inputs and weights have been checked: contiguous, on the CPU."""
+        outputs = [self._output(spec) for spec in self.outputs]
+        with self._lock:
+            context = self._context(weights)
+            status = self._forward(context.handle,
+                                   *[t.data_ptr() for t in inputs],
+                                   *[t.data_ptr() for t in outputs])
+            if status:
+                raise RuntimeError("%s: %s" % (
+                    self.facts["name"],
+                    self._error(context.handle).decode()
+                    or self.words(status)))
+        return outputs
