@@ -447,7 +447,7 @@ const struct kf_command kf_command_export = {
 	.name = "export",
 	.arguments = "RUN [PROBLEM...] | PROBLEM FILE...",
 	.summary = "a verified program as a C library or a PyTorch module, without kforge",
-	.options = "as out portable unverified platform set threads sandbox "
+	.options = "as out portable unverified platform set size dtype threads sandbox "
 		   "python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 64,
