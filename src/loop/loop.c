@@ -175,7 +175,8 @@ static enum kf_code keep_reply(struct lane *lane, struct kf_attempt *attempt,
 	struct kf_store_reply row = {
 		.text = kf_buf_str(&reply->text),
 		.text_len = reply->text.len,
-		.reasoning = kf_buf_str(&reply->reasoning),
+		.reasoning = reply->reasoning.len ?
+			kf_buf_str(&reply->reasoning) : NULL,
 		.reasoning_len = reply->reasoning.len,
 		.finish = kf_reply_finish_name(reply->finish),
 		.model = reply->model,
@@ -405,6 +406,17 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 
 /* --- one attempt, from the stage where it stands -------------------------- */
 
+/* Whose program the prompt asks to better or to repair; 0: nobody's. */
+static int64_t parent_id(const struct lane *lane,
+			 const struct kf_policy_next *next)
+{
+	size_t parent = next->kind == KF_POLICY_OPTIMIZE ? next->best :
+			next->previous;
+
+	return parent == KF_POLICY_NO_ATTEMPT ? 0 :
+	       lane->attempts.attempt[parent].id;
+}
+
 static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
 			      const struct kf_policy_next *next,
 			      struct kf_err *err)
@@ -423,9 +435,14 @@ static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
 		goto out;
 	}
 	text = prompt_to_json(&prompt);
-	code = kf_store_asked(lane->run->store, lane->problem_id,
-			      attempt->number, attempt->kind, text,
-			      strlen(text), &attempt->id, err);
+	code = kf_store_asked(lane->run->store, &(struct kf_store_ask) {
+		.problem_id = lane->problem_id,
+		.number = attempt->number,
+		.kind = attempt->kind,
+		.parent_id = parent_id(lane, next),
+		.prompt = text,
+		.prompt_len = strlen(text),
+	}, &attempt->id, err);
 	if (code)
 		goto out;
 	attempt->stage = KF_STAGE_ASKED;
@@ -476,8 +493,11 @@ static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
 		return kf_fail(err, KF_E_INPUT, "--start %s: %s",
 			       spec->start[0], attempt->candidate.text);
 	if (!attempt->stage)
-		code = kf_store_asked(lane->run->store, lane->problem_id, 0,
-				      "start", "", 0, &attempt->id, err);
+		code = kf_store_asked(lane->run->store, &(struct kf_store_ask) {
+			.problem_id = lane->problem_id,
+			.kind = "start",
+			.prompt = "",
+		}, &attempt->id, err);
 	return code ? code : keep_candidate(lane, attempt, err);
 }
 

@@ -154,8 +154,8 @@ static enum kf_code end_step(struct kf_sql *sql, const char *what,
 		       (long long)attempt_id, store->dir);
 }
 
-static enum kf_code insert_asked(struct kf_store *store, int64_t problem_id,
-				 unsigned number, const char *kind,
+static enum kf_code insert_asked(struct kf_store *store,
+				 const struct kf_store_ask *ask,
 				 const char *hash, int64_t *id,
 				 struct kf_err *err)
 {
@@ -165,11 +165,12 @@ static enum kf_code insert_asked(struct kf_store *store, int64_t problem_id,
 
 	kf_time_iso(now);
 	kf_sql_begin(&sql, store, "INSERT INTO attempt (problem_id, number, "
-		     "stage, kind, prompt_hash, asked_at) "
-		     "VALUES (?, ?, 1, ?, ?, ?)");
-	kf_sql_int(&sql, problem_id);
-	kf_sql_int(&sql, number);
-	kf_sql_text(&sql, kind);
+		     "stage, kind, parent_id, prompt_hash, asked_at) "
+		     "VALUES (?, ?, 1, ?, nullif(?, 0), ?, ?)");
+	kf_sql_int(&sql, ask->problem_id);
+	kf_sql_int(&sql, ask->number);
+	kf_sql_text(&sql, ask->kind);
+	kf_sql_int(&sql, ask->parent_id);
 	kf_sql_text(&sql, hash);
 	kf_sql_text(&sql, now);
 	code = kf_sql_end(&sql, "store the prompt", err);
@@ -179,41 +180,41 @@ static enum kf_code insert_asked(struct kf_store *store, int64_t problem_id,
 }
 
 static enum kf_code update_asked(struct kf_store *store, int64_t id,
-				 const char *kind, const char *hash,
-				 struct kf_err *err)
+				 const struct kf_store_ask *ask,
+				 const char *hash, struct kf_err *err)
 {
 	struct kf_sql sql;
 	char now[32];
 
 	kf_time_iso(now);
 	kf_sql_begin(&sql, store, "UPDATE attempt SET kind = ?, "
-		     "prompt_hash = ?, asked_at = ? WHERE id = ? "
-		     "AND stage = 1");
-	kf_sql_text(&sql, kind);
+		     "parent_id = nullif(?, 0), prompt_hash = ?, asked_at = ? "
+		     "WHERE id = ? AND stage = 1");
+	kf_sql_text(&sql, ask->kind);
+	kf_sql_int(&sql, ask->parent_id);
 	kf_sql_text(&sql, hash);
 	kf_sql_text(&sql, now);
 	kf_sql_int(&sql, id);
 	return end_step(&sql, "ask again", id, err);
 }
 
-enum kf_code kf_store_asked(struct kf_store *store, int64_t problem_id,
-		unsigned number, const char *kind, const char *prompt,
-		size_t prompt_len, int64_t *attempt_id, struct kf_err *err)
+enum kf_code kf_store_asked(struct kf_store *store,
+		const struct kf_store_ask *ask, int64_t *attempt_id,
+		struct kf_err *err)
 {
 	char hash[KF_HASH_HEX];
 	enum kf_code code;
 
 	*attempt_id = 0;
-	code = kf_store_put(store, prompt, prompt_len, hash, err);
+	code = kf_store_put(store, ask->prompt, ask->prompt_len, hash, err);
 	if (!code)
-		code = find_attempt(store, problem_id, number, attempt_id,
-				    err);
+		code = find_attempt(store, ask->problem_id, ask->number,
+				    attempt_id, err);
 	if (code)
 		return code;
 	if (*attempt_id)
-		return update_asked(store, *attempt_id, kind, hash, err);
-	return insert_asked(store, problem_id, number, kind, hash, attempt_id,
-			    err);
+		return update_asked(store, *attempt_id, ask, hash, err);
+	return insert_asked(store, ask, hash, attempt_id, err);
 }
 
 enum kf_code kf_store_reply(struct kf_store *store, int64_t attempt_id,
@@ -326,7 +327,8 @@ enum kf_code kf_store_verdict(struct kf_store *store, int64_t attempt_id,
 
 /* --- reading -------------------------------------------------------------- */
 
-#define ATTEMPT_COLUMNS "attempt.id, problem_id, problem.name, number, stage, " \
+#define ATTEMPT_COLUMNS "attempt.id, problem_id, coalesce(parent_id, 0), " \
+	"problem.name, number, stage, " \
 	"kind, prompt_hash, reply_hash, reasoning_hash, source, verdict, " \
 	"coalesce(state, ''), coalesce(reason, ''), time_ns, baseline_ns, " \
 	"speedup, tokens_in, tokens_out, took_ns, tries, " \
@@ -339,6 +341,7 @@ static void read_row(struct kf_sql *sql, struct kf_attempt_row *row)
 
 	row->id = kf_sql_get_int(sql, i++);
 	row->problem_id = kf_sql_get_int(sql, i++);
+	row->parent_id = kf_sql_get_int(sql, i++);
 	row->problem = kf_sql_get_text(sql, i++);
 	row->number = (unsigned)kf_sql_get_int(sql, i++);
 	row->stage = (enum kf_attempt_stage)kf_sql_get_int(sql, i++);

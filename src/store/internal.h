@@ -56,6 +56,9 @@ enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err);
 /* Removes what a writer that was killed left under objects/. */
 void kf_objects_sweep(const struct kf_store *store);
 
+/* The sentence for a run that was stopped before its settings were stored. */
+enum kf_code kf_store_fail_unbegun(const struct kf_store *store,
+				   struct kf_err *err);
 /* KF_E_INPUT for a store that is open for reading. */
 enum kf_code kf_store_writable(const struct kf_store *store,
 			       struct kf_err *err);

@@ -50,6 +50,9 @@ static const char *const steps[] = {
 	/* 1 -> 2: whether a problem is healthy, and whether it was passed
 	 * over for that */
 	"ALTER TABLE problem ADD COLUMN health TEXT;",
+	/* 2 -> 3 */
+	"ALTER TABLE attempt ADD COLUMN parent_id INTEGER "
+	"	REFERENCES attempt (id);",
 };
 
 #define VERSION ((int64_t)KF_COUNT(steps))
@@ -90,25 +93,6 @@ static enum kf_code migrate(struct kf_store *store, int64_t from,
 	return code;
 }
 
-enum kf_code kf_schema_create(struct kf_store *store, struct kf_err *err)
-{
-	int64_t tables;
-	enum kf_code code = read_number(store, "SELECT count(*) FROM "
-					"sqlite_master", &tables, err);
-
-	if (code)
-		return code;
-	/* A file without tables is what a kill during creation leaves. */
-	if (tables)
-		return kf_fail(err, KF_E_INPUT, "%s already holds a run; "
-			       "resume it, or name another folder",
-			       store->dir);
-	/* Kept in the file from here on; not possible inside a transaction. */
-	code = kf_sql_run(store, "PRAGMA journal_mode = WAL",
-			  "choose the journal", err);
-	return code ? code : migrate(store, 0, err);
-}
-
 static enum kf_code check_health(struct kf_store *store, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
@@ -132,6 +116,42 @@ static enum kf_code check_health(struct kf_store *store, struct kf_err *err)
 	return code;
 }
 
+/* A reader brings a copy up to date and leaves the file alone. */
+static enum kf_code copy_to_memory(struct kf_store *store, struct kf_err *err)
+{
+	sqlite3 *memory = NULL;
+	sqlite3_backup *backup;
+	enum kf_code code = KF_OK;
+	int result = sqlite3_open(":memory:", &memory);
+
+	backup = result == SQLITE_OK ?
+		 sqlite3_backup_init(memory, "main", store->db, "main") : NULL;
+	if (backup)
+		sqlite3_backup_step(backup, -1);
+	if (!backup || sqlite3_backup_finish(backup) != SQLITE_OK) {
+		code = kf_fail(err, KF_E_IO, "cannot copy %s to read its older "
+			       "version: %s", store->db_path,
+			       sqlite3_errmsg(memory));
+		sqlite3_close(memory);
+		return code;
+	}
+	sqlite3_close(store->db);
+	store->db = memory;
+	return KF_OK;
+}
+
+static enum kf_code refuse_foreign(struct kf_store *store, struct kf_err *err)
+{
+	int64_t tables;
+	enum kf_code code = read_number(store, "SELECT count(*) FROM "
+					"sqlite_master", &tables, err);
+
+	if (!code && !tables)
+		return kf_store_fail_unbegun(store, err);
+	return code ? code : kf_fail(err, KF_E_INPUT, "%s is not a run of "
+				     "kforge", store->db_path);
+}
+
 enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err)
 {
 	int64_t version, application;
@@ -144,8 +164,7 @@ enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err)
 	if (code)
 		return code;
 	if (application != APPLICATION_ID)
-		return kf_fail(err, KF_E_INPUT, "%s is not a run of kforge",
-			       store->db_path);
+		return refuse_foreign(store, err);
 	if (version > VERSION)
 		return kf_fail(err, KF_E_INPUT, "%s has version %lld and this "
 			       "kforge knows up to version %lld; use a newer "
@@ -155,9 +174,32 @@ enum kf_code kf_schema_check(struct kf_store *store, struct kf_err *err)
 	if (code || version == VERSION)
 		return code;
 	if (!store->writable)
-		return kf_fail(err, KF_E_INPUT, "%s has the older version "
-			       "%lld; resume the run once to bring it to "
-			       "version %lld", store->db_path,
-			       (long long)version, (long long)VERSION);
-	return migrate(store, version, err);
+		code = copy_to_memory(store, err);
+	return code ? code : migrate(store, version, err);
+}
+
+/* A run that was killed before its settings were there holds nothing yet. */
+enum kf_code kf_schema_create(struct kf_store *store, struct kf_err *err)
+{
+	int64_t count;
+	enum kf_code code = read_number(store, "SELECT count(*) FROM "
+					"sqlite_master", &count, err);
+
+	if (code)
+		return code;
+	if (count) {
+		code = kf_schema_check(store, err);
+		if (!code)
+			code = read_number(store, "SELECT count(*) FROM run",
+					   &count, err);
+		if (!code && count)
+			code = kf_fail(err, KF_E_INPUT, "%s already holds a "
+				       "run; resume it, or name another "
+				       "folder", store->dir);
+		return code;
+	}
+	/* Kept in the file from here on; not possible inside a transaction. */
+	code = kf_sql_run(store, "PRAGMA journal_mode = WAL",
+			  "choose the journal", err);
+	return code ? code : migrate(store, 0, err);
 }

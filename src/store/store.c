@@ -10,19 +10,42 @@
 #include "store/internal.h"
 
 #define BUSY_MS 5000
+#define LOCK_TRIES 20		/* a look at the lock holds it for an instant */
+#define LOCK_PAUSE_NS (10 * KF_NS_PER_MS)
 
 /* --- the lock ------------------------------------------------------------- */
+
+/* The process number that a writer left in the lock's file; "" if none. */
+static void read_pid(int fd, char pid[32])
+{
+	ssize_t got = pread(fd, pid, 31, 0);
+
+	pid[got > 0 ? got : 0] = '\0';
+	pid[strspn(pid, "0123456789")] = '\0';
+}
 
 static enum kf_code refuse_locked(const struct kf_store *store, int fd,
 				  struct kf_err *err)
 {
-	char pid[32] = "";
-	ssize_t got = pread(fd, pid, sizeof(pid) - 1, 0);
+	char pid[32];
 
-	pid[got > 0 ? got : 0] = '\0';
-	pid[strspn(pid, "0123456789")] = '\0';
-	return kf_fail(err, KF_E_UNAVAIL, "run %s is in use by process %s",
-		       store->dir, pid[0] ? pid : "(unknown)");
+	read_pid(fd, pid);
+	return kf_fail(err, KF_E_UNAVAIL, "run %s is in use by process %s; "
+		       "wait for its end, or stop it", store->dir,
+		       pid[0] ? pid : "(unknown)");
+}
+
+static bool lock_soon(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK)
+			return false;
+		kf_sleep_ns(LOCK_PAUSE_NS);
+	}
+	errno = EWOULDBLOCK;
+	return false;
 }
 
 /* The lock is the kernel's and ends with the process; the number in the file
@@ -37,7 +60,7 @@ static enum kf_code take_lock(struct kf_store *store, struct kf_err *err)
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (store->lock_fd < 0) {
 		code = kf_fail_errno(err, "cannot open %s", path);
-	} else if (flock(store->lock_fd, LOCK_EX | LOCK_NB)) {
+	} else if (!lock_soon(store->lock_fd)) {
 		code = errno == EWOULDBLOCK ?
 			refuse_locked(store, store->lock_fd, err) :
 			kf_fail_errno(err, "cannot lock %s", path);
@@ -49,6 +72,25 @@ static enum kf_code take_lock(struct kf_store *store, struct kf_err *err)
 	}
 	free(path);
 	return code;
+}
+
+uint64_t kf_store_holder(const char *run_dir)
+{
+	char *path = kf_path_join(run_dir, "lock");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t holder = 0;
+	char pid[32];
+
+	free(path);
+	if (fd < 0)
+		return 0;
+	if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
+		read_pid(fd, pid);
+		if (!kf_parse_u64(pid, &holder) || !holder)
+			holder = UINT64_MAX;
+	}
+	close(fd);
+	return holder;
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -144,30 +186,49 @@ static char *immutable_name(const char *path)
 	return copy;
 }
 
-/* A reader in WAL mode wants to make a file beside the database. Where the
- * folder forbids that and no writer left a log, the file is complete by
- * itself. */
+static enum kf_code reopen(struct kf_store *store, const char *name, int flags,
+			   struct kf_err *err)
+{
+	sqlite3_close(store->db);
+	store->db = NULL;
+	return open_db(store, name, flags, err);
+}
+
+/* Whether the file can be read this way. SQLite may need to make files beside
+ * it, which the folder may forbid. */
+static bool can_read(struct kf_store *store)
+{
+	int result = sqlite3_exec(store->db, "SELECT count(*) FROM "
+				  "sqlite_master", NULL, NULL, NULL) & 0xff;
+
+	return result != SQLITE_CANTOPEN && result != SQLITE_READONLY &&
+	       result != SQLITE_PERM;
+}
+
+/* Opened for writing, and told not to, it removes at its end the files that
+ * it made beside the database. Where the folder forbids that, and no writer
+ * left a log, the file is complete by itself. */
 static enum kf_code open_reader(struct kf_store *store, struct kf_err *err)
 {
-	enum kf_code code = open_db(store, store->db_path,
-				    SQLITE_OPEN_READONLY, err);
+	enum kf_code code = KF_OK;
 	char *name;
-	int result;
 
+	if (open_db(store, store->db_path, SQLITE_OPEN_READWRITE, NULL) ||
+	    !can_read(store))
+		code = reopen(store, store->db_path, SQLITE_OPEN_READONLY,
+			      err);
 	if (code)
 		return code;
-	result = sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_master",
-			      NULL, NULL, NULL);
-	if (((result & 0xff) == SQLITE_CANTOPEN ||
-	     (result & 0xff) == SQLITE_READONLY) && !has_wal(store)) {
-		sqlite3_close(store->db);
-		store->db = NULL;
+	if (!can_read(store) && !has_wal(store)) {
 		name = immutable_name(store->db_path);
-		code = open_db(store, name, SQLITE_OPEN_READONLY |
-			       SQLITE_OPEN_URI, err);
+		code = reopen(store, name, SQLITE_OPEN_READONLY |
+			      SQLITE_OPEN_URI, err);
 		free(name);
 	}
-	return code ? code : kf_schema_check(store, err);
+	if (!code)
+		code = kf_schema_check(store, err);
+	return code ? code : kf_sql_run(store, "PRAGMA query_only = ON",
+					"open the run", err);
 }
 
 static enum kf_code open_any(struct kf_store *store, enum kf_store_mode mode,
@@ -226,6 +287,15 @@ const char *kf_store_dir(const struct kf_store *store)
 	return store->dir;
 }
 
+enum kf_code kf_store_fail_unbegun(const struct kf_store *store,
+				   struct kf_err *err)
+{
+	return kf_fail(err, KF_E_INPUT, "run %s was stopped before it had "
+		       "begun, so there is nothing to go on with; begin again "
+		       "with `kforge run`, with the same folder if you like",
+		       store->dir);
+}
+
 enum kf_code kf_store_writable(const struct kf_store *store,
 			       struct kf_err *err)
 {
@@ -277,7 +347,7 @@ enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
 		code = kf_json_parse(text, strlen(text),
 				     "the settings of the run", out, err);
 	else if (!code)
-		*out = json_object();
+		code = kf_store_fail_unbegun(store, err);
 	free(text);
 	return code;
 }

@@ -11,8 +11,8 @@
  * and the row that names them are on disk.
  * One writer: an advisory lock on RUN/lock, held while the store is open for
  * writing; a second writer gets KF_E_UNAVAIL with the first one's pid.
- * An older schema is migrated, a newer one refused; a damaged file is a
- * sentence, never a crash.
+ * An older schema is migrated by the next writer, a newer one refused; a
+ * damaged file is a sentence, never a crash.
  */
 #ifndef KF_STORE_H
 #define KF_STORE_H
@@ -37,9 +37,13 @@ void kf_store_close(struct kf_store *store);	/* NULL is allowed */
  * and removes its folder, unless that held something else before. */
 void kf_store_discard(struct kf_store *store);
 const char *kf_store_dir(const struct kf_store *store);
+/* The process that has the run open for writing now: 0 if there is none,
+ * UINT64_MAX if its number is not known. */
+uint64_t kf_store_holder(const char *run_dir);
 
 /* The run's settings (command line, versions, device), as JSON; written once:
- * a second time is KF_E_INPUT. Reading gives an empty object before that. */
+ * a second time is KF_E_INPUT. Reading them before that is KF_E_INPUT, too: the
+ * run was stopped before it had begun. */
 enum kf_code kf_store_settings_set(struct kf_store *store,
 		const json_t *settings, struct kf_err *err);
 enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
@@ -73,6 +77,8 @@ enum kf_attempt_stage {
 
 struct kf_attempt_row {		/* strings owned by the row list */
 	int64_t id, problem_id;
+	int64_t parent_id;		/* the attempt it was to better or repair;
+					   0: none, or not known */
 	char *problem;
 	unsigned number;		/* 1.. within the problem; 0: given, not asked */
 	enum kf_attempt_stage stage;
@@ -93,9 +99,17 @@ void kf_attempt_rows_free(struct kf_attempt_row *rows, size_t count);
 
 /* Asking again (after a kill before the reply came) replaces the prompt and
  * gives the same id; an attempt that has its reply is KF_E_INPUT. */
-enum kf_code kf_store_asked(struct kf_store *store, int64_t problem_id,
-		unsigned number, const char *kind, const char *prompt,
-		size_t prompt_len, int64_t *attempt_id, struct kf_err *err);
+struct kf_store_ask {
+	int64_t problem_id;
+	unsigned number;
+	const char *kind;
+	int64_t parent_id;		/* 0: none */
+	const char *prompt;
+	size_t prompt_len;
+};
+enum kf_code kf_store_asked(struct kf_store *store,
+		const struct kf_store_ask *ask, int64_t *attempt_id,
+		struct kf_err *err);
 
 struct kf_store_reply {
 	const char *text;

@@ -47,9 +47,8 @@ static int64_t ask(struct fixture *f, struct kf_store *store)
 
 	assert_int_equal(kf_store_problem_add(store, "softmax", "cafe", NULL,
 					      &problem, &f->err), KF_OK);
-	assert_int_equal(kf_store_asked(store, problem, 1, "generate",
-					"prompt", 6, &attempt, &f->err),
-			 KF_OK);
+	assert_int_equal(asked(store, problem, 1, "prompt", &attempt,
+			       &f->err), KF_OK);
 	return attempt;
 }
 
@@ -154,8 +153,7 @@ static void test_stages_only_grow(void **state)
 	assert_int_equal(ask(f, store), id);	/* a kill before the reply */
 	assert_int_equal(reply(f, store, id, "first"), KF_OK);
 	assert_int_equal(reply(f, store, id, "second"), KF_E_INPUT);
-	assert_int_equal(kf_store_asked(store, 1, 1, "generate", "p", 1,
-					&again, &f->err), KF_E_INPUT);
+	assert_int_equal(asked(store, 1, 1, "p", &again, &f->err), KF_E_INPUT);
 	assert_int_equal(kf_store_verdict(store, id, verdict, "mismatch",
 					  "values", (double)NAN, (double)NAN,
 					  (double)NAN, &f->err), KF_OK);
@@ -194,9 +192,9 @@ static void test_attempts_come_by_problem_and_number(void **state)
 	for (size_t i = 0; i < KF_COUNT(order); i++) {
 		assert_int_equal(kf_store_problem_add(store, order[i].problem,
 				 "00", NULL, &problem, &f->err), KF_OK);
-		assert_int_equal(kf_store_asked(store, problem,
-				 (unsigned)order[i].number, "generate", "", 0,
-				 &id, &f->err), KF_OK);
+		assert_int_equal(asked(store, problem,
+				       (unsigned)order[i].number, "", &id,
+				       &f->err), KF_OK);
 	}
 	assert_int_equal(kf_store_attempts(store, 0, &rows, &count, &f->err),
 			 KF_OK);
@@ -218,9 +216,8 @@ static void test_settings_are_written_once(void **state)
 	struct kf_store *store = open_store(f, KF_STORE_CREATE);
 	json_t *settings = json_pack("{s:i}", "attempts", 5), *got;
 
-	assert_int_equal(kf_store_settings(store, &got, &f->err), KF_OK);
-	assert_int_equal(json_object_size(got), 0);
-	json_decref(got);
+	assert_int_equal(kf_store_settings(store, &got, &f->err), KF_E_INPUT);
+	assert_non_null(strstr(f->err.text, "nothing to go on with"));
 	assert_int_equal(kf_store_settings_set(store, settings, &f->err),
 			 KF_OK);
 	assert_int_equal(kf_store_settings_set(store, settings, &f->err),
@@ -305,6 +302,7 @@ static void test_folders_that_are_no_run_are_refused(void **state)
 	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "is not a run");
 	assert_refused(f, KF_STORE_WRITE, KF_E_INPUT, "is not a run");
 	kf_store_close(open_store(f, KF_STORE_CREATE));
+	run_sql(f, "INSERT INTO run VALUES (1, '', '{}')");
 	assert_refused(f, KF_STORE_CREATE, KF_E_INPUT, "already holds a run");
 	run_sql(f, "PRAGMA application_id = 5");
 	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "not a run of kforge");
@@ -358,37 +356,9 @@ static void test_a_newer_schema_is_refused(void **state)
 	kf_store_close(open_store(f, KF_STORE_CREATE));
 	run_sql(f, "PRAGMA user_version = 999");
 	assert_refused(f, KF_STORE_WRITE, KF_E_INPUT,
-		       "has version 999 and this kforge knows up to version 2");
+		       "has version 999 and this kforge knows up to version");
+	assert_non_null(strstr(f->err.text, "use a newer kforge"));
 	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "999");
-}
-
-/* The only difference of version 1 is a column that it does not have. */
-static void test_version_1_is_brought_up_to_date(void **state)
-{
-	struct fixture *f = *state;
-	struct kf_store *store = open_store(f, KF_STORE_CREATE);
-	json_t *problems = NULL, *health;
-	struct kf_attempt_row *rows;
-	size_t count;
-
-	assert_int_equal(reply(f, store, ask(f, store), "r"), KF_OK);
-	kf_store_close(store);
-	run_sql(f, "ALTER TABLE problem DROP COLUMN health;"
-		"PRAGMA user_version = 1");
-	assert_refused(f, KF_STORE_READ, KF_E_INPUT, "older version 1");
-
-	store = open_store(f, KF_STORE_WRITE);
-	assert_int_equal(kf_store_problems(store, &problems, &f->err), KF_OK);
-	health = json_object_get(json_array_get(problems, 0), "health");
-	assert_true(json_is_null(health));
-	json_decref(problems);
-	assert_int_equal(kf_store_attempts(store, 0, &rows, &count, &f->err),
-			 KF_OK);
-	assert_int_equal(count, 1);
-	assert_int_equal(rows[0].stage, KF_STAGE_REPLIED);
-	kf_attempt_rows_free(rows, count);
-	kf_store_close(store);
-	kf_store_close(open_store(f, KF_STORE_READ));
 }
 
 static void test_health_of_a_problem_is_kept(void **state)
@@ -542,7 +512,6 @@ int main(void)
 		TEST(test_a_run_that_came_to_nothing_is_removed),
 		TEST(test_a_discarded_run_spares_what_lay_there_before),
 		TEST(test_a_newer_schema_is_refused),
-		TEST(test_version_1_is_brought_up_to_date),
 		TEST(test_health_of_a_problem_is_kept),
 		TEST(test_a_damaged_file_is_a_sentence),
 		TEST(test_a_folder_that_cannot_be_written_is_read),

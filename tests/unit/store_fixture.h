@@ -6,6 +6,7 @@
 #define KF_STORE_FIXTURE_H
 
 #include <stdlib.h>
+#include <string.h>
 
 struct fixture {
 	char *dir;		/* of the test */
@@ -33,6 +34,20 @@ static int tear_down(void **state)
 	free(f->dir);
 	free(f);
 	return code != KF_OK;
+}
+
+/* kf_store_asked with what all tests ask. */
+static inline enum kf_code asked(struct kf_store *store, int64_t problem,
+				 unsigned number, const char *prompt,
+				 int64_t *id, struct kf_err *err)
+{
+	return kf_store_asked(store, &(struct kf_store_ask) {
+		.problem_id = problem,
+		.number = number,
+		.kind = "generate",
+		.prompt = prompt,
+		.prompt_len = strlen(prompt),
+	}, id, err);
 }
 
 #endif

@@ -41,8 +41,7 @@ static enum kf_code store_attempt(struct kf_store *store, int64_t problem,
 	make_reply(number, &text);
 	reply.text = kf_buf_str(&text);
 	reply.text_len = text.len;
-	code = kf_store_asked(store, problem, number, "generate", "prompt", 6,
-			      &id, err);
+	code = asked(store, problem, number, "prompt", &id, err);
 	if (!code)
 		code = kf_store_reply(store, id, &reply, err);
 	kf_buf_release(&text);
