@@ -18,7 +18,7 @@ struct kf_options {
 	uint64_t given[2];	/* a bit per row of the table: was typed */
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
-	bool help, json, quiet, dry_run, context, again, jsonl;
+	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
 	uint64_t verbose;
 	const char *platform, *model, *size, *out, *record, *prompts, *python;
 	const char *cache;

@@ -1,20 +1,12 @@
 /* kforge verify: judge one candidate written by anyone. */
+#include "cli/verify.h"
+
 #include <unistd.h>
 
-#include "cli/cli.h"
-
-/* Everything that one judgement holds. */
-struct verify {
-	struct kf_setup setup;
-	struct kf_target target;
-	struct kf_candidate candidate;
-	struct kf_verdict verdict;
-	struct kf_temporary scratch;	/* removed at the end */
-};
-
-static enum kf_code judge(struct verify *v, const struct kf_options *options,
-			  struct kf_err *err)
+enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
+			     struct kf_err *err)
 {
+	const struct kf_options *options = v->options;
 	struct kf_job job = {
 		.platform = (char *)(uintptr_t)options->platform,
 		.rules = options->rules,
@@ -30,14 +22,17 @@ static enum kf_code judge(struct verify *v, const struct kf_options *options,
 		.target = &v->target,
 		.job = &job,
 		.candidate = &v->candidate,
+		.cancel = cancel,
 	};
-	enum kf_code code = kf_cli_scratch("verify", &v->scratch, err);
+	enum kf_code code = KF_OK;
 
+	if (!v->scratch.path)
+		code = kf_cli_scratch("verify", &v->scratch, err);
 	spec.folder = v->scratch.path;
 	return code ? code : kf_job_do(&spec, &v->verdict, err);
 }
 
-static void print_json(const struct verify *v)
+json_t *kf_verify_to_json(const struct kf_verify *v)
 {
 	json_t *json = kf_verdict_to_json(&v->verdict);
 
@@ -51,41 +46,61 @@ static void print_json(const struct verify *v)
 			    json_integer((json_int_t)v->target.bundle.took_ns));
 	json_object_set_new(json, "bundle_made",
 			    json_boolean(v->target.bundle.made_now));
-	kf_cli_print_json_take(json);
+	return json;
 }
 
-static void print_words(const struct verify *v)
+void kf_verify_words(const struct kf_verify *v, struct kf_buf *out)
+{
+	if (v->candidate.note[0])
+		kf_buf_printf(out, "note: %s\n", v->candidate.note);
+	kf_verdict_explain(&v->verdict, out);
+}
+
+static void print_verdict(const struct kf_verify *v)
 {
 	struct kf_buf words = { .max = 1u << 16 };
 
-	if (v->candidate.note[0])
-		printf("note: %s\n", v->candidate.note);
-	kf_verdict_explain(&v->verdict, &words);
+	if (v->options->json) {
+		kf_cli_print_json_take(kf_verify_to_json(v));
+		return;
+	}
+	kf_verify_words(v, &words);
 	fputs(kf_buf_str(&words), stdout);
 	kf_buf_release(&words);
 }
 
-static enum kf_code run_stages(struct verify *v,
-			       const struct kf_options *options,
-			       const struct kf_log *log,
-			       const char **argument, size_t argument_count,
-			       struct kf_err *err)
+static enum kf_code open_all(struct kf_verify *v, const char *problem,
+			     struct kf_err *err)
 {
-	struct kf_setup_spec spec = kf_cli_setup_spec(options, log);
-	enum kf_code code = kf_setup_open(&spec, &v->setup, err);
+	struct kf_setup_spec spec = kf_cli_setup_spec(v->options, v->log);
+	enum kf_code code;
 
+	if (v->options->watch && strcmp(v->file[0], "-") == 0)
+		return kf_fail(err, KF_E_INPUT, "--watch needs files: standard "
+			       "input is read only once");
+	code = kf_setup_open(&spec, &v->setup, err);
 	if (!code)
-		code = kf_candidate_read(argument + 1, argument_count - 1,
+		code = kf_candidate_read(v->file, v->file_count,
 					 v->setup.platform, &v->candidate,
 					 err);
-	if (code)
-		return code;
-	code = kf_target_open(&v->setup, argument[0], &v->target, err);
-	if (code)
-		return code;
+	if (!code)
+		code = kf_target_open(&v->setup, problem, &v->target, err);
+	return code;
+}
+
+static enum kf_code judge_once(struct kf_verify *v, int *status,
+			       struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
 	if (v->candidate.end == KF_EXTRACT_GOOD)
-		return judge(v, options, err);
-	kf_generation_failure(&v->candidate, &v->verdict);
+		code = kf_verify_judge(v, NULL, err);
+	else
+		kf_generation_failure(&v->candidate, &v->verdict);
+	if (code)
+		return code;
+	*status = kf_cli_status(&v->verdict);
+	print_verdict(v);
 	return KF_OK;
 }
 
@@ -93,22 +108,23 @@ static int verify(const struct kf_options *options, const char **argument,
 		  size_t argument_count)
 {
 	struct kf_err err = { 0 }, ignored = { 0 };
-	struct verify v = { 0 };
 	struct kf_log log;
+	struct kf_verify v = {
+		.options = options, .log = &log,
+		.file = argument + 1, .file_count = argument_count - 1,
+	};
+	int status = KF_EXIT_GOOD;
 	enum kf_code code;
-	int status;
 
 	kf_cli_log(options, &log);
 	kf_cli_catch_signals();
-	code = run_stages(&v, options, &log, argument, argument_count, &err);
+	code = open_all(&v, argument[0], &err);
+	if (!code && options->watch)
+		code = kf_verify_watch(&v, &status, &err);
+	else if (!code)
+		code = judge_once(&v, &status, &err);
 	if (code)
 		status = kf_cli_fail(&err);
-	else
-		status = kf_cli_status(&v.verdict);
-	if (!code && options->json)
-		print_json(&v);
-	else if (!code)
-		print_words(&v);
 	if (kf_temporary_remove(&v.scratch, &ignored))
 		kf_logf(&log, KF_LOG_WARN, "%s", ignored.text);
 	kf_verdict_release(&v.verdict);
@@ -123,7 +139,8 @@ const struct kf_command kf_command_verify = {
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
 	.options = "platform set size dtype rules baseline calls seed stop-after "
-		   "threads sandbox python cache json quiet verbose help",
+		   "threads sandbox python cache watch explain json "
+		   "quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,
 	.run = verify,
