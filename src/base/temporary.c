@@ -28,13 +28,19 @@ static bool claim(int fd, const char *path)
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
+/* -1 with EAGAIN: a new folder was swept before it could be opened. */
 static int make(char *path, bool folder)
 {
+	int fd;
+
 	if (!folder)
 		return mkostemp(path, O_CLOEXEC);
 	if (!mkdtemp(path))
 		return -1;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		errno = EAGAIN;
+	return fd;
 }
 
 static enum kf_code begin(const char *beside, bool folder,
@@ -48,6 +54,10 @@ static enum kf_code begin(const char *beside, bool folder,
 		if (fd >= 0 && claim(fd, path)) {
 			*out = (struct kf_temporary) { path, fd };
 			return KF_OK;
+		}
+		if (fd < 0 && errno == EAGAIN) {
+			free(path);
+			continue;
 		}
 		if (fd < 0) {
 			free(path);
