@@ -124,6 +124,16 @@ static char *compiler_version(const char *compiler)
 	return version;
 }
 
+enum kf_code kf_build_compiler(const struct kf_platform *platform,
+			       char **version, struct kf_err *err)
+{
+	char *compiler = find_compiler(platform, err);
+
+	*version = compiler ? compiler_version(compiler) : NULL;
+	free(compiler);
+	return compiler ? KF_OK : KF_E_UNAVAIL;
+}
+
 /* One word of the platform's command with its {names} replaced. */
 static char *replace(const char *word, const char *compiler)
 {

@@ -38,6 +38,11 @@ char *kf_artefact_path(const char *work_dir, const char *hash) KF_NEVER_NULL;
  * if there is none. */
 char *kf_build_toolchain(const struct kf_platform *platform,
 			 struct kf_binds *binds, struct kf_err *err);
+/* What it would compile with: the first line of the compiler's --version, NULL
+ * if that says nothing. Caller frees. KF_E_UNAVAIL without a compiler. */
+KF_MUST_CHECK enum kf_code kf_build_compiler(
+		const struct kf_platform *platform, char **version,
+		struct kf_err *err);
 
 KF_MUST_CHECK enum kf_code kf_build_run(const struct kf_build_job *job,
 		struct kf_build *build, struct kf_artefact *artefact,

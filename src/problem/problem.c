@@ -29,7 +29,7 @@ char *kf_problem_name(const char *path)
 enum kf_problem_kind kf_problem_kind_of(const char *path)
 {
 	for (size_t i = KF_PROBLEM_KINDS; i-- > KF_PROBLEM_PYTHON + 1;)
-		if (kf_problem_tables[i] && kf_problem_tables[i]->claims(path))
+		if (kf_problem_tables[i]->claims(path))
 			return (enum kf_problem_kind)i;
 	return KF_PROBLEM_PYTHON;
 }

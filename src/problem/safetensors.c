@@ -23,6 +23,14 @@ static enum kf_dtype type_by_name(const char *name)
 	return KF_DTYPE_NONE;
 }
 
+const char *kf_safetensors_type(enum kf_dtype dtype)
+{
+	for (size_t i = 0; i < KF_COUNT(type); i++)
+		if (type[i].dtype == dtype)
+			return type[i].name;
+	return "";
+}
+
 /* Reads shape; *bytes is the size it takes. False if it cannot be. */
 static bool read_shape(const json_t *shape, struct kf_safe_tensor *out)
 {

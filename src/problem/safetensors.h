@@ -39,6 +39,8 @@ KF_MUST_CHECK enum kf_code kf_safetensors_map(int fd, const char *what,
 /* NULL if there is none of that name. */
 const struct kf_safe_tensor *kf_safetensors_get(
 		const struct kf_safetensors *file, const char *name);
+/* What the format calls a type: "F32"; "" if it has none. */
+const char *kf_safetensors_type(enum kf_dtype dtype);
 void kf_safetensors_release(struct kf_safetensors *file);
 
 #endif

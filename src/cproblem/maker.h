@@ -1,0 +1,62 @@
+/*
+ * maker.h - the making of one bundle: what bundle.c, sets.c and write.c share.
+ * Private to them.
+ */
+#ifndef KF_CPROBLEM_MAKER_H
+#define KF_CPROBLEM_MAKER_H
+
+#include "cproblem/oracle.h"
+
+struct kf_maker {
+	const struct kf_problem_spec *spec;
+	const char *name;		/* the problem's */
+	const char *out_folder;
+	struct kf_cproblem problem;	/* owned */
+	struct kf_platform *platform;	/* owned */
+	struct kf_cref real, wide;	/* owned; wide only for float32 */
+	struct kf_oracle oracle;
+	void **weight;			/* owned; the declared ones */
+	struct kf_rng rng;		/* of seeds */
+	json_t *sets, *stock;		/* owned; of seeds.json */
+	json_t *kinds;			/* owned; names of the sets */
+	json_t *dropped, *notes;	/* owned */
+	json_t *domain;			/* owned; of inputs, on the first set */
+	bool *in_matters, *weight_matters;	/* owned */
+	size_t stock_count;
+};
+
+#define KF_WEIGHTS_DECLARED 1u	/* their weights_id */
+
+/* A seed that fits into JSON. */
+uint64_t kf_maker_seed(struct kf_maker *m);
+/* Declared inputs of a seed. KF_E_INPUT: they hardly ever lie in the domain. */
+KF_MUST_CHECK enum kf_code kf_maker_inputs(struct kf_maker *m, uint64_t seed,
+		void **in, struct kf_err *err);
+/* "problem NAME: ..." with the end's own code. */
+enum kf_code kf_maker_refuse(const struct kf_maker *m,
+		const struct kf_cref_end *end, struct kf_err *err);
+/* KF_E_INPUT where an answer to declared data is not finite. */
+KF_MUST_CHECK enum kf_code kf_maker_refuse_not_finite(const struct kf_maker *m,
+		const struct kf_answer *answer, struct kf_err *err);
+
+/* sets.c: all verdict sets, and what matters on the first; the stock. */
+KF_MUST_CHECK enum kf_code kf_maker_sets(struct kf_maker *m,
+					 struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_maker_stock(struct kf_maker *m,
+					  struct kf_err *err);
+/* Number of stock entries, and the bytes of each. */
+size_t kf_maker_stock_count(const struct kf_cproblem *problem,
+			    size_t *each_bytes);
+extern const size_t kf_maker_set_count;	/* kinds that are tried */
+
+/* write.c: files of the bundle. weight: NULL, or of this set. */
+KF_MUST_CHECK enum kf_code kf_maker_write_weights(const struct kf_maker *m,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_maker_write_case(const struct kf_maker *m,
+		const char *prefix, size_t number, void *const *in,
+		void *const *weight, const struct kf_answer *answer,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_maker_write_info(const struct kf_maker *m,
+		uint64_t took_ns, struct kf_err *err);
+
+#endif

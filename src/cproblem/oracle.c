@@ -1,0 +1,275 @@
+#include "cproblem/oracle.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "evaluate/compare.h"
+
+/* --- memory -------------------------------------------------------------- */
+
+void **kf_data_new(const struct kf_ctensors *list)
+{
+	void **data = kf_alloc((list->count + 1) * sizeof(data[0]));
+
+	for (size_t i = 0; i < list->count; i++)
+		data[i] = kf_alloc(list->at[i].info.bytes);
+	return data;
+}
+
+void kf_data_free(void **data, size_t count)
+{
+	for (size_t i = 0; data && i < count; i++)
+		free(data[i]);
+	free(data);
+}
+
+static bool is_floating(const struct kf_ctensor *t)
+{
+	return t->info.dtype >= KF_F16;
+}
+
+void kf_answer_init(const struct kf_cproblem *problem, bool spread,
+		    struct kf_answer *out)
+{
+	size_t count = problem->out.count;
+
+	out->expect = kf_data_new(&problem->out);
+	out->exact = kf_alloc(count * sizeof(out->exact[0]));
+	out->react = kf_alloc(count * sizeof(out->react[0]));
+	out->noise = kf_alloc(count * sizeof(out->noise[0]));
+	for (size_t i = 0; i < count; i++) {
+		size_t numel = (size_t)problem->out.at[i].info.numel;
+
+		if (!spread || !is_floating(&problem->out.at[i]))
+			continue;
+		out->exact[i] = kf_alloc(numel * sizeof(double));
+		out->react[i] = kf_alloc(numel * sizeof(float));
+		out->noise[i] = kf_alloc(numel * sizeof(float));
+	}
+}
+
+void kf_answer_release(const struct kf_cproblem *problem,
+		       struct kf_answer *answer)
+{
+	size_t count = problem->out.count;
+
+	kf_data_free(answer->expect, count);
+	kf_data_free((void **)answer->exact, count);
+	kf_data_free((void **)answer->react, count);
+	kf_data_free((void **)answer->noise, count);
+	*answer = (struct kf_answer) { 0 };
+}
+
+/* --- running ------------------------------------------------------------- */
+
+/* Output i of the run in double, as doubles. */
+static void read_exact(const struct kf_oracle *o, size_t i, double *out)
+{
+	const struct kf_cref *ref = o->wide ? o->wide : o->real;
+	const struct kf_tensor_info *info = &ref->shapes.out[i];
+
+	for (int64_t k = 0; k < info->numel; k++)
+		out[k] = kf_element(info->dtype, kf_cref_out(ref, i), k);
+}
+
+static enum kf_code run_wide(struct kf_oracle *o,
+			     const struct kf_cref_data *data,
+			     struct kf_cref_end *end, struct kf_err *err)
+{
+	return o->wide ? kf_cref_call(o->wide, data, end, err) : KF_OK;
+}
+
+enum kf_code kf_oracle_run(struct kf_oracle *o,
+			   const struct kf_cref_data *data, bool with_exact,
+			   struct kf_answer *answer, struct kf_cref_end *end,
+			   struct kf_err *err)
+{
+	const struct kf_ctensors *out = &o->problem->out;
+	enum kf_code code = kf_cref_call(o->real, data, end, err);
+
+	for (size_t i = 0; !code && !end->code && i < out->count; i++)
+		memcpy(answer->expect[i], kf_cref_out(o->real, i),
+		       out->at[i].info.bytes);
+	if (!code && !end->code && with_exact)
+		code = run_wide(o, data, end, err);
+	for (size_t i = 0; !code && !end->code && with_exact &&
+	     i < out->count; i++)
+		if (answer->exact[i])
+			read_exact(o, i, answer->exact[i]);
+	return code;
+}
+
+void kf_answer_not_finite(const struct kf_cproblem *problem,
+			  const struct kf_answer *answer, char words[256])
+{
+	words[0] = '\0';
+	for (size_t i = 0; i < problem->out.count; i++) {
+		const struct kf_tensor_info *info = &problem->out.at[i].info;
+		char index[128];
+
+		for (int64_t k = 0; k < info->numel && is_floating(
+		     &problem->out.at[i]); k++) {
+			if (isfinite(kf_element(info->dtype,
+						answer->expect[i], k)) &&
+			    (!answer->exact[i] ||
+			     isfinite(answer->exact[i][k])))
+				continue;
+			kf_compare_index(info->rank, info->shape, k, index);
+			snprintf(words, 256, "output %s at index %s",
+				 info->name, index);
+			return;
+		}
+	}
+}
+
+/* --- how it reacts ------------------------------------------------------- */
+
+struct spread {
+	double **square;	/* owned; sums of (y(x_j) - y)^2 */
+	double *exact;		/* owned; room for the largest output */
+	void **in, **weight;	/* owned; perturbed */
+};
+
+static void spread_init(const struct kf_cproblem *p, struct spread *s)
+{
+	size_t most = 0;
+
+	s->square = kf_alloc((p->out.count + 1) * sizeof(s->square[0]));
+	for (size_t i = 0; i < p->out.count; i++) {
+		size_t bytes = (size_t)p->out.at[i].info.numel *
+			sizeof(double);
+
+		s->square[i] = kf_alloc(bytes);
+		most = bytes > most ? bytes : most;
+	}
+	s->exact = kf_alloc(most);
+	s->in = kf_data_new(&p->in);
+	s->weight = kf_data_new(&p->weight);
+}
+
+static void spread_release(const struct kf_cproblem *p, struct spread *s)
+{
+	kf_data_free((void **)s->square, p->out.count);
+	kf_data_free(s->in, p->in.count);
+	kf_data_free(s->weight, p->weight.count);
+	free(s->exact);
+}
+
+static void perturb(const struct kf_ctensors *list, struct kf_rng *rng,
+		    void *const *from, void **to)
+{
+	for (size_t i = 0; i < list->count; i++)
+		kf_values_perturb(&list->at[i], KF_ORACLE_STEP, rng, from[i],
+				  to[i]);
+}
+
+/* Never infinite or NaN. */
+static float as_scale(double value)
+{
+	return value <= (double)FLT_MAX ? (float)value : FLT_MAX;
+}
+
+static void add_run(const struct kf_oracle *o, const struct spread *s,
+		    const struct kf_answer *answer, size_t i)
+{
+	const struct kf_tensor_info *info = &o->problem->out.at[i].info;
+	const void *r = kf_cref_out(o->real, i);
+	float *noise = answer->noise[i];
+
+	read_exact(o, i, s->exact);
+	for (int64_t k = 0; k < info->numel; k++) {
+		double away = s->exact[k] - answer->exact[i][k];
+		float error = as_scale(fabs(kf_element(info->dtype, r, k) -
+					    s->exact[k]));
+
+		s->square[i][k] += away * away;
+		noise[k] = error > noise[k] ? error : noise[k];
+	}
+}
+
+static enum kf_code run_near(struct kf_oracle *o, struct spread *s,
+			     const struct kf_cref_data *data,
+			     struct kf_rng *rng,
+			     const struct kf_answer *answer,
+			     struct kf_cref_end *end, struct kf_err *err)
+{
+	const struct kf_cproblem *p = o->problem;
+	struct kf_cref_data near = { .in = s->in, .weight = s->weight };
+	enum kf_code code;
+
+	perturb(&p->in, rng, data->in, s->in);
+	perturb(&p->weight, rng, data->weight, s->weight);
+	near.weights_id = p->weight.count ? ++o->weights_id :
+		data->weights_id;
+	code = kf_cref_call(o->real, &near, end, err);
+	if (!code && !end->code)
+		code = run_wide(o, &near, end, err);
+	for (size_t i = 0; !code && !end->code && i < p->out.count; i++)
+		if (answer->react[i])
+			add_run(o, s, answer, i);
+	return code;
+}
+
+enum kf_code kf_oracle_spread(struct kf_oracle *o,
+			      const struct kf_cref_data *data,
+			      struct kf_rng rng, struct kf_answer *answer,
+			      struct kf_cref_end *end, struct kf_err *err)
+{
+	const struct kf_cproblem *p = o->problem;
+	struct spread spread;
+	enum kf_code code = KF_OK;
+
+	*end = (struct kf_cref_end) { .code = KF_OK };
+	spread_init(p, &spread);
+	for (size_t i = 0; i < p->out.count; i++)
+		if (answer->noise[i])
+			memset(answer->noise[i], 0, sizeof(float) *
+			       (size_t)p->out.at[i].info.numel);
+	for (unsigned j = 0; j < o->runs && !code && !end->code; j++)
+		code = run_near(o, &spread, data, &rng, answer, end, err);
+	for (size_t i = 0; i < p->out.count && !code; i++)
+		for (int64_t k = 0; answer->react[i] &&
+		     k < p->out.at[i].info.numel; k++)
+			answer->react[i][k] = as_scale(
+				sqrt(spread.square[i][k] / o->runs) /
+				KF_ORACLE_STEP);
+	spread_release(p, &spread);
+	return code;
+}
+
+/* --- what matters -------------------------------------------------------- */
+
+static bool output_moved(const struct kf_oracle *o, size_t i,
+			 const struct kf_answer *answer)
+{
+	const struct kf_tensor_info *info = &o->problem->out.at[i].info;
+	struct kf_compare_request req = {
+		.dtype = info->dtype,
+		.rank = info->rank,
+		.got = kf_cref_out(o->real, i),
+		.expect = answer->expect[i],
+		.exact = answer->exact[i],
+		.react = answer->react[i],
+		.noise = answer->noise[i],
+		.limit = kf_compare_limit(info->dtype, "declared"),
+	};
+	struct kf_compare result;
+
+	memcpy(req.shape, info->shape, sizeof(req.shape));
+	kf_compare_run(&req, &result);
+	return result.end != KF_COMPARE_GOOD;
+}
+
+enum kf_code kf_oracle_moves(struct kf_oracle *o,
+			     const struct kf_cref_data *data,
+			     const struct kf_answer *answer, bool *moves,
+			     struct kf_err *err)
+{
+	struct kf_cref_end end;
+	enum kf_code code = kf_cref_call(o->real, data, &end, err);
+
+	*moves = end.code != KF_OK;
+	for (size_t i = 0; !code && !*moves && i < o->problem->out.count; i++)
+		*moves = output_moved(o, i, answer);
+	return code;
+}
