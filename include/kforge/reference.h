@@ -10,12 +10,12 @@
  * c->scalar, and writes every element of every output. It must give the same
  * values whenever it gets the same numbers.
  *
- * It is compiled twice, with kf_real = float and with kf_real = double (only
- * with double where the problem's dtype is float64): the first gives the
- * expected values, the second tells how far they may be trusted. So whatever is
- * a real number there, tensors of dtype "real" in problem.json above all, must
  * It is compiled twice, with kf_real = float and with kf_real = double (with
  * double alone where the problem's dtype is float64): the first gives the
+ * expected values, the second tells how far they may be trusted. So whatever is
+ * a real number there, tensors of dtype "real" in problem.json above all, must
+ * be a kf_real, never a float. <tgmath.h> makes sqrt, exp and others follow.
+ *
  * The compiler gets -DKF_REAL=float or -DKF_REAL=double and each size of
  * problem.json as a macro, -DROWS=256, without fast-math and without fused
  * multiply-adds; for the baseline the flags are those of a program.

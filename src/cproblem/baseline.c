@@ -5,7 +5,6 @@
 
 #include "cproblem/cref.h"
 #include "problem/baseline.h"
-#include "problem/reference.h"
 
 #define PLATFORM "cpu"			/* where there is no better one */
 #define LIFE_NS (24 * 3600 * KF_NS_PER_S)	/* longest a process may live */
