@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import random
 import sys
+import tokenize
 
 import torch
 
@@ -13,6 +14,7 @@ from .failure import Refused, from_exception
 from .state import State, slots
 
 MODULE_NAME = "kforge_problem"
+CAST_LINE = "# kforge: dtype "
 BUILD_SEED = 42     # of the constructor, as KernelBench has it
 
 
@@ -33,12 +35,24 @@ def prepare_torch(threads):
         torch.set_float32_matmul_precision("highest")
 
 
+def cast_of(path):
+    """The type of a line `# kforge: dtype float16` of the file, in which the
+    problem is to be run instead of its own types; or None."""
+    with open(path, "rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT and token.start[1] == 0 and \
+                    token.string.startswith(CAST_LINE):
+                return tensors.BY_NAME[token.string[len(CAST_LINE):].strip()]
+    return None
+
+
 class Inputs:
     """What get_inputs() returned: its leaves in order, and how to put other
     leaves in their place."""
 
-    def __init__(self, args, kwargs, parameter_names):
+    def __init__(self, args, kwargs, parameter_names, dtype=None):
         self.leaves = []    # tensors, None, int, float, bool
+        self._dtype = dtype  # of floating-point tensors; None: their own
         self.names = []
         self._args = []
         for i, value in enumerate(args):
@@ -58,12 +72,13 @@ class Inputs:
         self.names.append(name)
         return len(self.leaves) - 1
 
-    @staticmethod
-    def _leaf(value, name):
+    def _leaf(self, value, name):
         if isinstance(value, torch.Tensor):
             why = tensors.unusable(value)
             if why:
                 raise Refused("unsupported", "input %s %s" % (name, why))
+            if self._dtype and value.is_floating_point():
+                value = value.to(self._dtype)
             return value.detach().contiguous().clone()
         if value is None or isinstance(value, (bool, float)):
             return value
@@ -122,6 +137,7 @@ class Problem:
             sys.modules[MODULE_NAME] = self.module
             seed_all(BUILD_SEED)
             spec.loader.exec_module(self.module)
+            self.dtype = cast_of(path)
         if not inspect.isclass(getattr(self.module, "Model", None)) or \
                 not issubclass(self.module.Model, torch.nn.Module):
             raise Refused("no_model", "%s defines no class Model derived "
@@ -168,10 +184,10 @@ class Problem:
             seed_all(seed)
             given = self.module.get_inputs()
             if isinstance(given, dict):
-                return Inputs([], given, str)
+                return Inputs([], given, str, self.dtype)
             if not isinstance(given, (list, tuple)):
                 given = [given]
-            return Inputs(given, {}, self._parameter_name)
+            return Inputs(given, {}, self._parameter_name, self.dtype)
 
     def _parameter_name(self, i):
         names = []
@@ -185,14 +201,25 @@ class Problem:
     def reference(self, dtype=None):
         return Reference(self, dtype)
 
+    @contextlib.contextmanager
     def guard_forward(self):
-        return self._guard("forward")
+        try:
+            with self._guard("forward"):
+                yield
+        except Refused as refused:
+            if self.dtype is None or "not implemented for" not in refused.text:
+                raise
+            raise Refused("unsupported", "PyTorch %s cannot run it in %s on "
+                          "the CPU (%s); choose another --dtype"
+                          % (torch.__version__, tensors.NAME[self.dtype],
+                             refused.text)) from None
 
 
 class Reference:
     """A Model that can be called again and again from its first state.
 
-    dtype: cast all its floating-point tensors to this, after they were made.
+    dtype: cast all its floating-point tensors to this, after they were made;
+    None: to the problem's, if it asks for one.
     """
 
     def __init__(self, problem, dtype=None):
@@ -210,8 +237,8 @@ class Reference:
                 raise Refused("unsupported", "weight %s %s" % (
                     slot.name, why))
         self.state = State(self.module, MODULE_NAME)
-        if dtype is not None:
-            self.state.cast(dtype)
+        if dtype is not None or problem.dtype is not None:
+            self.state.cast(dtype or problem.dtype)
         self.state.save()
 
     def weights(self):

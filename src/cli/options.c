@@ -47,6 +47,8 @@ static const struct choice stop_after_choice[] = {
 static const struct choice dtype_choice[] = {
 	{ "float32", KF_F32 },
 	{ "float64", KF_F64 },
+	{ "float16", KF_F16 },
+	{ "bfloat16", KF_BF16 },
 	{ NULL, 0 },
 };
 
@@ -67,7 +69,7 @@ static const struct option option_table[] = {
 	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
 	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
-	{ 0, "dtype", "TYPE", "of a C problem's real numbers: float32 or float64 (default: the problem's own)", CHOICE, AT(dtype), dtype_choice, 0 },
+	{ 0, "dtype", "TYPE", "run the problem in float64, float32, float16 or bfloat16 (default: its own; in C: float64, float32)", CHOICE, AT(dtype), dtype_choice, 0 },
 	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL, 0 },
 	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL, 0 },
 	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL, 0 },

@@ -3,31 +3,40 @@
 #include "problem/rewrite.h"
 
 #define MARK "# kforge: size "
+#define BLANK " \t\r"
 #define LISTED_BYTES 400	/* of names in a sentence */
+
+struct preset {
+	char *name;		/* owned */
+	const char *rest;	/* of its line: the assignments */
+};
 
 /* The next word of a line, or NULL at its end. Caller frees. */
 static char *next_word(const char **at)
 {
-	const char *word = *at + strspn(*at, " \t\r");
-	size_t len = strcspn(word, " \t\r\n");
+	const char *word = *at + strspn(*at, BLANK);
+	size_t len = strcspn(word, BLANK "\n");
 
 	*at = word + len;
 	return len ? kf_strndup(word, len) : NULL;
 }
 
-/* Behind the mark of the next preset from *at on, which moves to its line's
- * end; NULL if there is none. */
-static const char *next_preset(const char **at)
+/* The next preset from *at on, which moves behind its line. A line inside of
+ * a string is none. */
+static bool next_preset(const char **at, struct preset *out)
 {
 	while (**at) {
 		const char *line = *at;
 
-		*at += strcspn(line, "\n");
-		*at += **at == '\n';
-		if (strncmp(line, MARK, strlen(MARK)) == 0)
-			return line + strlen(MARK);
+		*at = kf_rewrite_after_line(line);
+		if (strncmp(line, MARK, strlen(MARK)) != 0)
+			continue;
+		out->rest = line + strlen(MARK);
+		out->name = next_word(&out->rest);
+		if (out->name)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static enum kf_code fail_unknown(const char *source, const char *name,
@@ -52,43 +61,55 @@ static enum kf_code fail_unknown(const char *source, const char *name,
 	return code;
 }
 
-static enum kf_code apply_line(char **source, const char *rest,
-			       struct kf_err *err)
+/* The assignments of the one preset of that name; NULL on failure. */
+static const char *find(const char *source, const char *name,
+			struct kf_err *err)
 {
-	enum kf_code code = KF_OK;
-	char *set;
+	const char *at = source, *rest = NULL;
+	struct preset preset;
+	size_t count = 0;
 
-	while (!code && (set = next_word(&rest))) {
-		char *changed = NULL;
-
-		code = kf_rewrite(*source, set, &changed, err);
-		if (!code) {
-			free(*source);
-			*source = changed;
+	while (next_preset(&at, &preset)) {
+		if (strcmp(preset.name, name) == 0) {
+			rest = preset.rest;
+			count++;
 		}
-		free(set);
+		free(preset.name);
 	}
-	return code;
+	if (count == 1)
+		return rest;
+	if (!count)
+		fail_unknown(source, name, err);
+	else
+		kf_fail(err, KF_E_INPUT, "--size: the problem has %zu presets "
+			"%s", count, name);
+	return NULL;
 }
 
 enum kf_code kf_preset_apply(char **source, const char *name,
 			     struct kf_err *err)
 {
-	char *text = kf_strdup(*source);
-	enum kf_code code = KF_OK;
-	const char *at = text, *rest;
-	bool found = false;
+	char *text = kf_strdup(*source), *set;
+	char *by = kf_format("preset %s", name);
+	const char *rest = find(text, name, err);
+	enum kf_code code = rest ? KF_OK : KF_E_INPUT;
+	size_t count = 0;
 
-	while (!found && (rest = next_preset(&at))) {
-		char *word = next_word(&rest);
+	while (!code && (set = next_word(&rest))) {
+		char *changed = NULL;
 
-		found = word && strcmp(word, name) == 0;
-		if (found)
-			code = apply_line(source, rest, err);
-		free(word);
+		code = kf_rewrite(*source, set, by, &changed, err);
+		if (!code) {
+			free(*source);
+			*source = changed;
+		}
+		free(set);
+		count++;
 	}
-	if (!found)
-		code = fail_unknown(text, name, err);
+	if (!code && !count)
+		code = kf_fail(err, KF_E_INPUT, "%s: its line assigns nothing; "
+			       "NAME=VALUE is wanted", by);
+	free(by);
 	free(text);
 	return code;
 }
@@ -96,13 +117,13 @@ enum kf_code kf_preset_apply(char **source, const char *name,
 json_t *kf_preset_list(const char *source)
 {
 	json_t *list = json_object();
-	const char *rest;
+	struct preset preset;
+	char *set;
 
-	while ((rest = next_preset(&source))) {
-		char *name = next_word(&rest), *set;
+	while (next_preset(&source, &preset)) {
 		json_t *sizes = json_object();
 
-		while (name && (set = next_word(&rest))) {
+		while ((set = next_word(&preset.rest))) {
 			char *value = strchr(set, '=');
 
 			if (value) {
@@ -112,10 +133,8 @@ json_t *kf_preset_list(const char *source)
 			}
 			free(set);
 		}
-		if (name)
-			json_object_set(list, name, sizes);
-		json_decref(sizes);
-		free(name);
+		json_object_set_new(list, preset.name, sizes);
+		free(preset.name);
 	}
 	return list;
 }

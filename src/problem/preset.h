@@ -11,7 +11,8 @@
 #include "base/json.h"
 
 /* Rewrites *source, which is owned, by the preset of that name. KF_E_INPUT if
- * there is none (the sentence lists what there is) or it cannot be done. */
+ * there is none (the sentence lists what there is), there are two, it is empty
+ * or cannot be done. */
 KF_MUST_CHECK enum kf_code kf_preset_apply(char **source, const char *name,
 					   struct kf_err *err);
 /* {"test": {"ROWS": "16", "COLS": "100"}}; new reference. */

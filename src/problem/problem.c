@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "problem/cast.h"
 #include "problem/kind.h"
 
 #define NAME_BYTES 100
@@ -79,6 +80,16 @@ enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 {
 	return kf_problem_tables[problem->kind]->start(spec, problem, bundle,
 						       out, err);
+}
+
+enum kf_dtype kf_problem_cast(const struct kf_problem *problem)
+{
+	enum kf_dtype dtype;
+
+	if (problem->kind != KF_PROBLEM_PYTHON ||
+	    kf_cast_line_get(problem->source, &dtype, NULL))
+		return KF_DTYPE_NONE;
+	return dtype;
 }
 
 void kf_problem_release(struct kf_problem *problem)

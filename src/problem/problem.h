@@ -47,7 +47,8 @@ struct kf_problem_spec {
 	const char *const *set;		/* "NAME=VALUE" rewrites of assignments or
 					   sizes; they win over the preset */
 	size_t set_count;
-	enum kf_dtype dtype;		/* NONE: the problem's own; C problems only */
+	enum kf_dtype dtype;		/* NONE: the problem's own; Python: any
+					   floating-point type, C: F32, F64 */
 	const struct kf_platform *platform;	/* where the baseline of a C problem
 					   is compiled for; NULL: the CPU */
 	const char *python;		/* NULL: KFORGE_PYTHON, else found */
@@ -90,6 +91,10 @@ KF_MUST_CHECK enum kf_code kf_problem_presets(
 /* "dir/19 ReLU.py" gives "19_ReLU": fit for paths, stores, prompts. Caller
  * frees. */
 char *kf_problem_name(const char *path);
+
+/* The type that a Python problem is cast to; NONE: it is run in its own types,
+ * or is of another kind. */
+enum kf_dtype kf_problem_cast(const struct kf_problem *problem);
 
 /* The files that the source is made of, as they would be written. */
 struct kf_problem_file {

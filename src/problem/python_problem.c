@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "problem/bundle_python.h"
+#include "problem/cast.h"
 #include "problem/eager.h"
 #include "problem/kind.h"
 #include "problem/preset.h"
@@ -60,21 +61,20 @@ static enum kf_code read_file(const struct kf_problem_spec *spec,
 {
 	enum kf_code code = read_source(spec->path, &out->source, err);
 
-	if (!code && spec->dtype)
-		code = kf_fail(err, KF_E_INPUT, "--dtype: %s is a Python "
-			       "file, which says its types itself; --dtype is "
-			       "for C problems", spec->path);
 	if (!code && spec->size)
 		code = kf_preset_apply(&out->source, spec->size, err);
 	for (size_t i = 0; !code && i < spec->set_count; i++) {
 		char *changed = NULL;
 
-		code = kf_rewrite(out->source, spec->set[i], &changed, err);
+		code = kf_rewrite(out->source, spec->set[i], "--set",
+				  &changed, err);
 		if (code)
 			break;
 		free(out->source);
 		out->source = changed;
 	}
+	if (!code)
+		code = kf_cast_line_set(&out->source, spec->dtype, err);
 	out->name = kf_problem_name(spec->path);
 	return code;
 }

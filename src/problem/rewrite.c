@@ -114,25 +114,29 @@ static bool read_assignment(const char *at, struct assignment *out)
 	return true;
 }
 
+const char *kf_rewrite_after_line(const char *at)
+{
+	struct scan s = { .at = at };
+
+	while (*s.at && (s.depth || *s.at != '\n'))
+		step(&s);
+	return *s.at ? s.at + 1 : s.at;
+}
+
 /* The next assignment at top level from *at on, which moves behind it. */
 static bool next_assignment(const char **at, struct assignment *out)
 {
-	struct scan s = { .at = *at };
 	bool found = false;
 
-	while (*s.at && !found) {
-		found = read_assignment(s.at, out);
-		while (*s.at && (s.depth || *s.at != '\n'))
-			step(&s);
-		if (*s.at)
-			s.at++;
+	while (**at && !found) {
+		found = read_assignment(*at, out);
+		*at = kf_rewrite_after_line(*at);
 	}
-	*at = s.at;
 	return found;
 }
 
-static enum kf_code fail_unknown(const char *source, const char *name,
-				 struct kf_err *err)
+static enum kf_code fail_unknown(const char *source, const char *by,
+				 const char *name, struct kf_err *err)
 {
 	struct kf_buf names = { .max = LISTED_BYTES };
 	const char *at = source;
@@ -142,15 +146,15 @@ static enum kf_code fail_unknown(const char *source, const char *name,
 	while (next_assignment(&at, &a))
 		kf_buf_printf(&names, "%s%.*s", names.len ? ", " : "",
 			      (int)a.name_len, a.name);
-	code = kf_fail(err, KF_E_INPUT, "--set: the file assigns no %s at top "
-		       "level; it assigns %s", name,
+	code = kf_fail(err, KF_E_INPUT, "%s: the file assigns no %s at top "
+		       "level; it assigns %s", by, name,
 		       names.len ? kf_buf_str(&names) : "nothing");
 	kf_buf_release(&names);
 	return code;
 }
 
 static enum kf_code check_set(const char *set, size_t name_len,
-			      struct kf_err *err)
+			      const char *by, struct kf_err *err)
 {
 	const char *value = set + name_len + 1;
 	bool good = name_len && is_name_start(set[0]) && set[name_len] == '=';
@@ -159,16 +163,16 @@ static enum kf_code check_set(const char *set, size_t name_len,
 		good = is_name(set[i]);
 	if (!good)
 		return kf_fail(err, KF_E_INPUT,
-			       "--set %s: NAME=VALUE is wanted", set);
+			       "%s %s: NAME=VALUE is wanted", by, set);
 	if (!*value || value[strspn(value, EXPRESSION)])
-		return kf_fail(err, KF_E_INPUT, "--set %s: the value must be "
+		return kf_fail(err, KF_E_INPUT, "%s %s: the value must be "
 			       "a number, a string or a plain expression",
-			       set);
+			       by, set);
 	return KF_OK;
 }
 
-enum kf_code kf_rewrite(const char *source, const char *set, char **out,
-			struct kf_err *err)
+enum kf_code kf_rewrite(const char *source, const char *set, const char *by,
+			char **out, struct kf_err *err)
 {
 	size_t name_len = strcspn(set, "=");
 	struct assignment a, found = { 0 };
@@ -178,7 +182,7 @@ enum kf_code kf_rewrite(const char *source, const char *set, char **out,
 	enum kf_code code;
 
 	*out = NULL;
-	code = check_set(set, name_len, err);
+	code = check_set(set, name_len, by, err);
 	if (code)
 		return code;
 	name = kf_strndup(set, name_len);
@@ -190,16 +194,16 @@ enum kf_code kf_rewrite(const char *source, const char *set, char **out,
 		count++;
 	}
 	if (!count)
-		code = fail_unknown(source, name, err);
+		code = fail_unknown(source, by, name, err);
 	else if (count > 1)
-		code = kf_fail(err, KF_E_INPUT, "--set: %s is assigned %zu "
-			       "times at top level", name, count);
+		code = kf_fail(err, KF_E_INPUT, "%s: %s is assigned %zu "
+			       "times at top level", by, name, count);
 	else if (found.chained)
-		code = kf_fail(err, KF_E_INPUT, "--set: %s is assigned "
-			       "together with other names", name);
+		code = kf_fail(err, KF_E_INPUT, "%s: %s is assigned "
+			       "together with other names", by, name);
 	else if (found.lines)
-		code = kf_fail(err, KF_E_INPUT, "--set: the assignment of %s "
-			       "goes over several lines", name);
+		code = kf_fail(err, KF_E_INPUT, "%s: the assignment of %s "
+			       "goes over several lines", by, name);
 	else
 		*out = kf_format("%.*s%s%s", (int)(found.value - source),
 				 source, set + name_len + 1, found.value_end);

@@ -215,10 +215,12 @@ static json_t *scalars_of(const struct kf_bundle *bundle)
 static json_t *problem_of(const struct kf_problem *problem,
 			  const struct kf_bundle *bundle)
 {
+	enum kf_dtype dtype = kf_problem_cast(problem);
 	json_t *object = json_object();
 
 	set_text(object, "name", problem->name);
 	set(object, "source", whole_text(problem->source));
+	set_text(object, "dtype", dtype ? kf_dtype_name(dtype) : NULL);
 	set(object, "inputs", tensors_of(bundle->in, bundle->in_count));
 	set(object, "weights", tensors_of(bundle->weight,
 					  bundle->weight_count));
