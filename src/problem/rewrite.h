@@ -12,9 +12,10 @@
 
 /* Replaces the right-hand side of NAME's assignment; the rest of the line, a
  * comment for instance, stays, and so do the numbers of all lines. by: who
- * asks, "--set", for the sentence. *out is the new text (caller frees). KF_E_INPUT: set is not NAME=VALUE, VALUE is not one
- * plain expression, NAME is not assigned (the sentence lists what is), is
- * assigned twice or together with other names, or over several lines. */
+ * asks, "--set", for the sentence. *out is the new text (caller frees).
+ * KF_E_INPUT: set is not NAME=VALUE, VALUE is not one plain expression, NAME is
+ * not assigned (the sentence lists what is), is assigned twice or together with
+ * other names, or over several lines. */
 KF_MUST_CHECK enum kf_code kf_rewrite(const char *source, const char *set,
 				      const char *by, char **out,
 				      struct kf_err *err);

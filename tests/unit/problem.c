@@ -115,11 +115,13 @@ static void test_broken_text_is_scanned_to_its_end(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
-		assert_int_equal(kf_rewrite(rows[i], "Z=1", "--set", &out, &err),
+		assert_int_equal(kf_rewrite(rows[i], "Z=1", "--set", &out,
+					    &err),
 				 KF_E_INPUT);
 		assert_null(out);
 	}
-	assert_int_equal(kf_rewrite("N = 'a\nM = 2\n", "M=3", "--set", &out, &err),
+	assert_int_equal(kf_rewrite("N = 'a\nM = 2\n", "M=3", "--set", &out,
+				    &err),
 			 KF_OK);
 	assert_string_equal(out, "N = 'a\nM = 3\n");
 	free(out);
