@@ -93,8 +93,8 @@ static void test_set_that_cannot_be_done_says_why(void **state)
 		struct kf_err err = { 0 };
 		char *out = NULL;
 
-		assert_int_equal(kf_rewrite(source, rows[i].set, "--set", &out, &err),
-				 KF_E_INPUT);
+		assert_int_equal(kf_rewrite(source, rows[i].set, "--set", &out,
+					    &err), KF_E_INPUT);
 		assert_null(out);
 		if (!strstr(err.text, rows[i].words))
 			print_message("# %s: %s\n", rows[i].set, err.text);
@@ -116,13 +116,11 @@ static void test_broken_text_is_scanned_to_its_end(void **state)
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		assert_int_equal(kf_rewrite(rows[i], "Z=1", "--set", &out,
-					    &err),
-				 KF_E_INPUT);
+					    &err), KF_E_INPUT);
 		assert_null(out);
 	}
 	assert_int_equal(kf_rewrite("N = 'a\nM = 2\n", "M=3", "--set", &out,
-				    &err),
-			 KF_OK);
+				    &err), KF_OK);
 	assert_string_equal(out, "N = 'a\nM = 3\n");
 	free(out);
 }
