@@ -44,6 +44,20 @@ static char *absolute(const char *path)
 	return resolved;
 }
 
+/* A bare name is looked up on PATH each time. Links stay, for a Python finds
+ * its modules by the name it is called by. */
+static char *absolute_program(const char *name)
+{
+	char *here, *full;
+
+	if (!name || !strchr(name, '/') || name[0] == '/')
+		return kf_strdup(name);
+	here = realpath(".", NULL);
+	full = here ? kf_path_join(here, name) : kf_strdup(name);
+	free(here);
+	return full;
+}
+
 static char *absolute_model(const char *name)
 {
 	char *full, *result;
@@ -317,6 +331,7 @@ static int run(const struct kf_options *options, const char **argument,
 {
 	struct paths problems = { 0 }, start = { 0 };
 	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
+	char *python = NULL, *cache = NULL;
 	struct kf_err err = { 0 };
 	struct kf_run_spec spec;
 	struct kf_log log;
@@ -347,7 +362,11 @@ static int run(const struct kf_options *options, const char **argument,
 	}
 	prompts = options->prompts ? absolute(options->prompts) : NULL;
 	record = options->record ? absolute(options->record) : NULL;
+	cache = options->cache ? absolute(options->cache) : NULL;
+	python = absolute_program(options->python);
 	model = absolute_model(options->model);
+	spec.setup.cache_path = cache;
+	spec.setup.python = python;
 	spec.model = model;
 	spec.run_dir = run_dir;
 	spec.problem = (const char *const *)problems.path;
@@ -360,6 +379,8 @@ static int run(const struct kf_options *options, const char **argument,
 	status = options->dry_run ? dry_run(&spec) :
 		 work(&spec, false, options);
 out:
+	free(python);
+	free(cache);
 	free(model);
 	free(record);
 	free(prompts);
