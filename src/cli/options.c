@@ -95,6 +95,7 @@ static const struct option option_table[] = {
 	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator", CHOICE, AT(as), as_choice, 0 },
 	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
 	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },
+	{ 0, "all", NULL, "every run under ./kforge-runs", FLAG, AT(all), NULL, 0 },
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
 	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },

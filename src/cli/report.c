@@ -124,8 +124,8 @@ static enum kf_code report_problem(struct kf_store *store, const json_t *row,
 	enum kf_code code;
 	struct line line;
 
-	code = kf_attempts_load(store, kf_json_int(row, "id", 0), &attempts,
-				err);
+	code = kf_attempts_load_verdicts(store, kf_json_int(row, "id", 0),
+					 &attempts, err);
 	if (code)
 		goto out;
 	line = summarize(kf_json_str(row, "name", "?"), &attempts);

@@ -119,13 +119,28 @@ static enum kf_finish finish_by_name(const char *name)
 	return KF_FINISH_UNKNOWN;
 }
 
-static enum kf_code load_one(struct kf_store *store,
-			     const struct kf_attempt_row *row,
-			     struct kf_attempt *a, struct kf_err *err)
+static enum kf_code load_texts(struct kf_store *store,
+			       const struct kf_attempt_row *row,
+			       struct kf_attempt *a, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
-	const json_t *ratio;
+
+	if (row->reply_hash) {
+		code = kf_store_get(store, row->reply_hash, &a->reply, err);
+		kf_attempt_summarize(a);
+	}
+	if (!code && row->source_json)
+		code = load_source(store, row->source_json, &a->candidate,
+				   err);
+	return code;
+}
+
+static enum kf_code load_verdict(const struct kf_attempt_row *row,
+				 struct kf_attempt *a, struct kf_err *err)
+{
 	json_t *verdict = NULL;
+	const json_t *ratio;
+	enum kf_code code;
 
 	a->id = row->id;
 	a->number = row->number;
@@ -134,34 +149,28 @@ static enum kf_code load_one(struct kf_store *store,
 	snprintf(a->kind, sizeof(a->kind), "%s", row->kind);
 	if (row->finish)
 		a->finish = finish_by_name(row->finish);
-	if (row->reply_hash) {
-		code = kf_store_get(store, row->reply_hash, &a->reply, err);
-		kf_attempt_summarize(a);
-	}
-	if (!code && row->source_json)
-		code = load_source(store, row->source_json, &a->candidate,
-				   err);
-	if (!code && row->verdict_json)
-		code = kf_json_parse(row->verdict_json,
-				     strlen(row->verdict_json),
-				     "a stored verdict", &verdict, err);
-	if (!code && verdict) {
-		set_judged(a, kf_state_by_name(row->state), row->reason,
-			   kf_json_str(verdict, "text", ""));
-		a->time_ns = row->time_ns;
-		a->baseline_ns = row->baseline_ns;
-		a->speedup = row->speedup;
-		ratio = json_object_get(verdict, "speedup");
-		a->speedup_low = kf_json_real(ratio, "low", (double)NAN);
-		a->speedup_high = kf_json_real(ratio, "high", (double)NAN);
-		a->conclusive = kf_json_bool(verdict, "conclusive", false);
-	}
+	if (!row->verdict_json)
+		return KF_OK;
+	code = kf_json_parse(row->verdict_json, strlen(row->verdict_json),
+			     "a stored verdict", &verdict, err);
+	if (code)
+		return code;
+	set_judged(a, kf_state_by_name(row->state), row->reason,
+		   kf_json_str(verdict, "text", ""));
+	a->time_ns = row->time_ns;
+	a->baseline_ns = row->baseline_ns;
+	a->speedup = row->speedup;
+	ratio = json_object_get(verdict, "speedup");
+	a->speedup_low = kf_json_real(ratio, "low", (double)NAN);
+	a->speedup_high = kf_json_real(ratio, "high", (double)NAN);
+	a->conclusive = kf_json_bool(verdict, "conclusive", false);
 	json_decref(verdict);
-	return code;
+	return KF_OK;
 }
 
-enum kf_code kf_attempts_load(struct kf_store *store, int64_t problem_id,
-			      struct kf_attempts *out, struct kf_err *err)
+static enum kf_code load(struct kf_store *store, int64_t problem_id,
+			 bool texts, struct kf_attempts *out,
+			 struct kf_err *err)
 {
 	struct kf_attempt_row *row = NULL;
 	enum kf_code code;
@@ -169,10 +178,29 @@ enum kf_code kf_attempts_load(struct kf_store *store, int64_t problem_id,
 
 	*out = (struct kf_attempts) { 0 };
 	code = kf_store_attempts(store, problem_id, &row, &count, err);
-	for (size_t i = 0; !code && i < count; i++)
-		code = load_one(store, &row[i], kf_attempts_append(out), err);
+	for (size_t i = 0; !code && i < count; i++) {
+		struct kf_attempt *attempt = kf_attempts_append(out);
+
+		code = load_verdict(&row[i], attempt, err);
+		if (!code && texts)
+			code = load_texts(store, &row[i], attempt, err);
+	}
 	kf_attempt_rows_free(row, count);
 	return code;
+}
+
+enum kf_code kf_attempts_load(struct kf_store *store, int64_t problem_id,
+			      struct kf_attempts *out, struct kf_err *err)
+{
+	return load(store, problem_id, true, out, err);
+}
+
+enum kf_code kf_attempts_load_verdicts(struct kf_store *store,
+				       int64_t problem_id,
+				       struct kf_attempts *out,
+				       struct kf_err *err)
+{
+	return load(store, problem_id, false, out, err);
 }
 
 size_t kf_attempts_judged(const struct kf_attempts *list)

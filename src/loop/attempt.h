@@ -45,6 +45,12 @@ KF_MUST_CHECK enum kf_code kf_attempts_load(struct kf_store *store,
 		int64_t problem_id, struct kf_attempts *out,
 		struct kf_err *err);
 
+/* The same without the texts of replies and sources: damage to those does not
+ * matter to it. */
+KF_MUST_CHECK enum kf_code kf_attempts_load_verdicts(struct kf_store *store,
+		int64_t problem_id, struct kf_attempts *out,
+		struct kf_err *err);
+
 /* How many of them are judged (the last one may be on its way). */
 size_t kf_attempts_judged(const struct kf_attempts *list);
 /* For the policy; caller frees. */
