@@ -77,6 +77,7 @@ static const struct option option_table[] = {
 	{ 0, "budget-tokens", "N", "ceiling of the whole run, prompts and replies", COUNT, AT(budget_tokens), NULL, 0 },
 	{ 0, "reply-timeout", "S", "seconds to wait for one reply (default: 3600)", POSITIVE, AT(reply_timeout_s), NULL, 1000000 },
 	{ 0, "dry-run", NULL, "ask nothing: show the number of calls and the ceiling of tokens", FLAG, AT(dry_run), NULL, 0 },
+	{ 0, "force", NULL, "work on problems that are unhealthy too (see `kforge problem check`)", FLAG, AT(force), NULL, 0 },
 	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice, 0 },
 	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },

@@ -19,7 +19,7 @@ struct kf_options {
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
-	bool all;
+	bool all, force;
 	uint64_t verbose;
 	const char *platform, *model, *size, *out, *record, *prompts, *python;
 	const char *cache;

@@ -2,13 +2,26 @@
 
 #include <math.h>
 
+#include "cli/score.h"
+
 /* What a table's row needs, gathered from the attempts of one problem. */
 struct line {
 	const char *name;
 	const char *state;		/* of the best, else of the last attempt */
 	unsigned best_number, attempt_count, first_correct;
 	bool correct, conclusive;
+	bool health_known, healthy;
+	const char *unhealthy;		/* token of the reason, "" if healthy */
 	double time_ns, baseline_ns, speedup;
+};
+
+/* The report under way. */
+struct report {
+	struct kf_store *store;
+	const char *run_dir;
+	json_t *list;			/* owned; NULL: a table for people */
+	struct kf_score all, healthy;
+	size_t health_unknown;
 };
 
 static struct line summarize(const char *name,
@@ -46,6 +59,25 @@ static struct line summarize(const char *name,
 	return line;
 }
 
+static void add_health(struct line *line, const json_t *health)
+{
+	const json_t *healthy = json_object_get(health, "healthy");
+
+	line->health_known = json_is_boolean(healthy);
+	line->healthy = json_is_true(healthy);
+	line->unhealthy = kf_json_str(health, "reason", "");
+	if (kf_json_bool(health, "skipped", false) && !line->attempt_count)
+		line->state = "skipped";
+}
+
+static void count_in(struct report *r, const struct line *line)
+{
+	kf_score_add(&r->all, line->correct, line->speedup);
+	r->health_unknown += !line->health_known;
+	if (line->healthy)
+		kf_score_add(&r->healthy, line->correct, line->speedup);
+}
+
 static void set(json_t *object, const char *key, json_t *value)
 {
 	json_object_set_new(object, key, value);
@@ -75,7 +107,8 @@ static json_t *attempts_to_json(const struct kf_attempts *attempts)
 	return list;
 }
 
-static json_t *line_to_json(const struct line *line, const char *run_dir,
+static json_t *line_to_json(const struct line *line, const json_t *health,
+			    const char *run_dir,
 			    const struct kf_attempts *attempts)
 {
 	json_t *o = json_object();
@@ -83,6 +116,10 @@ static json_t *line_to_json(const struct line *line, const char *run_dir,
 	set(o, "problem", json_string(line->name));
 	set(o, "state", json_string(line->state));
 	set(o, "correct", json_boolean(line->correct));
+	set(o, "healthy", line->health_known ? json_boolean(line->healthy) :
+	    json_null());
+	set(o, "health", json_is_object(health) ? json_deep_copy(health) :
+	    json_null());
 	if (line->correct) {
 		char *path = kf_format("%s/best/%s", run_dir, line->name);
 
@@ -112,26 +149,31 @@ static void print_line(const struct line *line)
 	else
 		snprintf(best, sizeof(best), "none of %u",
 			 line->attempt_count);
-	printf("%-20s %-20s %-18s %10s %10s %9s\n", line->name, line->state,
+	printf("%-20s %-20s %-18s %10s %10s %9s", line->name, line->state,
 	       best, time, baseline, ratio);
+	if (line->unhealthy[0])
+		printf("  unhealthy: %s", line->unhealthy);
+	putchar('\n');
 }
 
-static enum kf_code report_problem(struct kf_store *store, const json_t *row,
-				   const char *run_dir, json_t *list,
+static enum kf_code report_problem(struct report *r, const json_t *row,
 				   struct kf_err *err)
 {
+	const json_t *health = json_object_get(row, "health");
 	struct kf_attempts attempts = { 0 };
 	enum kf_code code;
 	struct line line;
 
-	code = kf_attempts_load_verdicts(store, kf_json_int(row, "id", 0),
+	code = kf_attempts_load_verdicts(r->store, kf_json_int(row, "id", 0),
 					 &attempts, err);
 	if (code)
 		goto out;
 	line = summarize(kf_json_str(row, "name", "?"), &attempts);
-	if (list)
-		json_array_append_new(list, line_to_json(&line, run_dir,
-							 &attempts));
+	add_health(&line, health);
+	count_in(r, &line);
+	if (r->list)
+		json_array_append_new(r->list,
+			line_to_json(&line, health, r->run_dir, &attempts));
 	else
 		print_line(&line);
 out:
@@ -139,35 +181,63 @@ out:
 	return code;
 }
 
+/* Scores mean something over several problems. */
+static void print_scores(const struct report *r)
+{
+	struct kf_buf text = { .max = 1024 };
+
+	if (r->all.problem_count < 2)
+		return;
+	kf_score_say(&r->all, "all as published", &text);
+	if (r->health_unknown < r->all.problem_count)
+		kf_score_say(&r->healthy, "healthy", &text);
+	if (r->health_unknown)
+		kf_buf_printf(&text, "of %zu it is not known yet whether they "
+			      "are healthy\n", r->health_unknown);
+	fputs(kf_buf_str(&text), stdout);
+	kf_buf_release(&text);
+}
+
+static void print_json(struct report *r)
+{
+	kf_cli_print_json_take(json_pack("{s:s, s:O, s:{s:o, s:o}}",
+		"run", r->run_dir, "problems", r->list, "scores",
+		"all", kf_score_to_json(&r->all),
+		"healthy", kf_score_to_json(&r->healthy)));
+}
+
 enum kf_code kf_cli_report(const char *run_dir, bool json, struct kf_err *err)
 {
-	json_t *problems = NULL, *row, *list = NULL;
-	struct kf_store *store = NULL;
+	struct report r = { .run_dir = run_dir };
+	json_t *problems = NULL, *row;
 	enum kf_code code;
 	size_t i;
 
-	code = kf_store_open(run_dir, KF_STORE_READ, &store, err);
+	code = kf_store_open(run_dir, KF_STORE_READ, &r.store, err);
 	if (!code)
-		code = kf_store_problems(store, &problems, err);
+		code = kf_store_problems(r.store, &problems, err);
 	if (code)
 		goto out;
 	if (json)
-		list = json_array();
+		r.list = json_array();
 	else
 		printf("%-20s %-20s %-18s %10s %10s %9s\n", "problem",
 		       "state", "best", "time", "eager", "speed-up");
 	json_array_foreach(problems, i, row) {
 		if (!code)
-			code = report_problem(store, row, run_dir, list, err);
+			code = report_problem(&r, row, err);
 	}
-	if (!json && !code)
+	if (code)
+		goto out;
+	if (json) {
+		print_json(&r);
+	} else {
 		puts("~: not conclusive; `kforge show RUN ATTEMPT` tells why");
-	if (json && !code)
-		kf_cli_print_json_take(json_pack("{s:s, s:O}", "run", run_dir,
-						 "problems", list));
+		print_scores(&r);
+	}
 out:
-	json_decref(list);
+	json_decref(r.list);
 	json_decref(problems);
-	kf_store_close(store);
+	kf_store_close(r.store);
 	return code;
 }

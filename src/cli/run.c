@@ -213,6 +213,8 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
 
 	req.problem = &target.problem;
 	req.bundle = &target.bundle;
+	if (!code && !spec->force)
+		code = kf_target_healthy(&target, err);
 	if (!code)
 		code = kf_prompt_make(&req, &prompt, err);
 	if (!code)
@@ -302,8 +304,9 @@ static int work(const struct kf_run_spec *spec, bool resume,
 		fprintf(stderr, "%u replies, %llu tokens; the run is in %s\n",
 			summary.asked_count,
 			(unsigned long long)summary.tokens, spec->run_dir);
-	return summary.correct_count == summary.problem_count ?
-	       KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
+	return summary.correct_count &&
+	       summary.correct_count + summary.unhealthy_count ==
+	       summary.problem_count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
 }
 
 static struct kf_run_spec spec_from(const struct kf_options *options,
@@ -323,6 +326,7 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 		.rules = (enum kf_rules)options->rules,
 		.seed = options->seed,
 		.call_count_fixed = (unsigned)options->calls,
+		.force = options->force,
 	};
 }
 
@@ -420,7 +424,7 @@ const struct kf_command kf_command_run = {
 	.summary = "the main job: ask a model, judge programs, keep the best",
 	.options = "platform model attempts target out start set size dtype "
 		   "record prompts temperature max-tokens budget-tokens "
-		   "reply-timeout dry-run "
+		   "reply-timeout dry-run force "
 		   "rules baseline calls seed threads sandbox python cache "
 		   "json quiet verbose help",
 	.argument_min = 1,

@@ -46,6 +46,16 @@ enum kf_code kf_target_open(const struct kf_setup *setup, const char *path,
 	return kf_target_open_take_problem(setup, &problem, out, err);
 }
 
+enum kf_code kf_target_healthy(const struct kf_target *target,
+			       struct kf_err *err)
+{
+	if (target->health.healthy)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "problem %s is unhealthy: %s; --force "
+		       "works on it all the same", target->problem.name,
+		       target->health.text);
+}
+
 void kf_target_release(struct kf_target *target)
 {
 	kf_baseline_free(target->baseline);

@@ -23,6 +23,9 @@ KF_MUST_CHECK enum kf_code kf_target_open(const struct kf_setup *setup,
 KF_MUST_CHECK enum kf_code kf_target_open_take_problem(
 		const struct kf_setup *setup, struct kf_problem *problem,
 		struct kf_target *out, struct kf_err *err);
+/* KF_E_INPUT, with a sentence that names --force, for an unhealthy problem. */
+KF_MUST_CHECK enum kf_code kf_target_healthy(const struct kf_target *target,
+					     struct kf_err *err);
 void kf_target_release(struct kf_target *target);
 
 #endif

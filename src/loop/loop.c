@@ -283,6 +283,7 @@ static enum kf_code keep_generation_failure(struct lane *lane,
 	json_t *json;
 
 	kf_generation_failure(&attempt->candidate, &verdict);
+	kf_verdict_set_health(&verdict, &lane->target.health);
 	json = kf_verdict_to_json(&verdict);
 	code = kf_store_verdict(lane->run->store, attempt->id, json,
 				kf_state_name(verdict.state), verdict.reason,
@@ -661,6 +662,8 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 		return code;
 	}
 	code = open_target_take_problem(run, &problem, &lane.target, err);
+	code = kf_run_check_health(run, lane.problem_id, &lane.target, code,
+				   err);
 	if (code) {
 		code = pass_over(run, code, err);
 		goto out;

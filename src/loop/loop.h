@@ -29,6 +29,7 @@ struct kf_run_spec {
 	enum kf_rules rules;
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;
+	bool force;			/* work on unhealthy problems too */
 };
 
 #define KF_REPLY_TOKENS 32768u
@@ -63,6 +64,7 @@ struct kf_watch {
 
 struct kf_run_summary {
 	size_t problem_count, correct_count;
+	size_t unhealthy_count;		/* passed over for that, now */
 	unsigned asked_count;		/* replies, over all sessions of the run */
 	uint64_t tokens;		/* likewise */
 	bool budget_spent;

@@ -22,4 +22,12 @@ struct kf_run {
 KF_MUST_CHECK enum kf_code kf_run_problem(struct kf_run *run,
 		const json_t *row, struct kf_err *err);
 
+/* After a target was opened, with what came of that: keeps in the store
+ * whether the problem is healthy, before anything is paid for. Gives what is
+ * to be done about it: code, or KF_E_INPUT for a problem that is unhealthy
+ * where the run was not told to work on it all the same. */
+KF_MUST_CHECK enum kf_code kf_run_check_health(struct kf_run *run,
+		int64_t problem_id, const struct kf_target *target,
+		enum kf_code code, struct kf_err *err);
+
 #endif

@@ -58,6 +58,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_count(s, "rules", (uint64_t)spec->rules);
 	set_count(s, "seed", spec->seed);
 	set_count(s, "calls", spec->call_count_fixed);
+	json_object_set_new(s, "force", json_boolean(spec->force));
 	return s;
 }
 
@@ -118,6 +119,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->temperature = kf_json_real(s, "temperature", (double)NAN);
 	spec->token_max = (unsigned)read_count(s, "max_tokens");
 	spec->budget_tokens = read_count(s, "budget_tokens");
+	spec->force = kf_json_bool(s, "force", false);
 	spec->ask_timeout_ns = read_count(s, "ask_timeout_ns");
 	spec->rules = (enum kf_rules)read_count(s, "rules");
 	spec->seed = read_count(s, "seed");
