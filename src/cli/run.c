@@ -7,42 +7,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/paths.h"
 #include "cli/progress.h"
-
-#define PROBLEM_BYTES (1u << 20)
-#define PROBLEMS_MAX 4096
-#define FOLDER_DEPTH_MAX 3
-
-/* Paths that the run owns, collected from files and folders. */
-struct paths { char **path; size_t count; };
-
-static void paths_release(struct paths *paths)
-{
-	for (size_t i = 0; i < paths->count; i++)
-		free(paths->path[i]);
-	free(paths->path);
-	*paths = (struct paths) { 0 };
-}
-
-static void paths_add_take(struct paths *paths, char *path)
-{
-	paths->path = kf_realloc(paths->path, (paths->count + 1) *
-				 sizeof(paths->path[0]));
-	paths->path[paths->count++] = path;
-}
-
-/* Absolute, so that a run can be resumed from anywhere. */
-static char *absolute(const char *path)
-{
-	char *resolved = realpath(path, NULL), *here;
-
-	if (resolved || path[0] == '/')
-		return resolved ? resolved : kf_strdup(path);
-	here = realpath(".", NULL);		/* a file that is yet to come */
-	resolved = here ? kf_path_join(here, path) : kf_strdup(path);
-	free(here);
-	return resolved;
-}
 
 /* A bare name is looked up on PATH each time. Links stay, for a Python finds
  * its modules by the name it is called by. */
@@ -65,84 +31,10 @@ static char *absolute_model(const char *name)
 
 	if (!name || !kf_model_path(name, &path))
 		return kf_strdup(name);
-	full = absolute(path);
+	full = kf_path_absolute(path);
 	result = kf_format("%.*s%s", (int)(path - name), name, full);
 	free(full);
 	return result;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), n = strlen(end);
-
-	return len >= n && strcmp(text + len - n, end) == 0;
-}
-
-static bool looks_like_problem(const char *path)
-{
-	struct kf_buf text = { .max = PROBLEM_BYTES };
-	struct stat st;
-	bool yes = stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		   kf_file_read(path, &text, NULL) == KF_OK &&
-		   strstr(kf_buf_str(&text), "class Model") &&
-		   strstr(kf_buf_str(&text), "get_inputs");
-
-	kf_buf_release(&text);
-	return yes;
-}
-
-static int by_version(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static void add_folder(const char *dir, unsigned depth, struct paths *out)
-{
-	struct dirent **entry = NULL;
-	int count = scandir(dir, &entry, NULL, by_version);
-
-	for (int i = 0; i < count; i++) {
-		char *path = kf_path_join(dir, entry[i]->d_name);
-
-		if (entry[i]->d_name[0] == '.' || out->count >= PROBLEMS_MAX)
-			free(path);
-		else if (kf_path_is_dir(path)) {
-			if (depth < FOLDER_DEPTH_MAX)
-				add_folder(path, depth + 1, out);
-			free(path);
-		} else {
-			if (ends_with(path, ".py") && looks_like_problem(path))
-				paths_add_take(out, absolute(path));
-			free(path);
-		}
-		free(entry[i]);
-	}
-	free(entry);
-}
-
-/* A file, a folder of problems, or a KernelBench checkout (whose problems lie
- * in KernelBench/level*). */
-static enum kf_code add_problems(const char *argument, struct paths *out,
-				 struct kf_err *err)
-{
-	size_t before = out->count;
-	char *inner;
-
-	if (!kf_path_exists(argument))
-		return kf_fail(err, KF_E_INPUT, "there is no problem file %s",
-			       argument);
-	if (!kf_path_is_dir(argument)) {
-		paths_add_take(out, absolute(argument));
-		return KF_OK;
-	}
-	inner = kf_path_join(argument, "KernelBench");
-	add_folder(kf_path_is_dir(inner) ? inner : argument, 0, out);
-	free(inner);
-	if (out->count == before)
-		return kf_fail(err, KF_E_INPUT, "no problem in folder %s: no "
-			       ".py file there has class Model and "
-			       "get_inputs()", argument);
-	return KF_OK;
 }
 
 #define RUNS_DIR "kforge-runs"
@@ -169,7 +61,7 @@ static enum kf_code claim_folder(const char *name, char **out,
 }
 
 /* kforge-runs/20261127-101500-softmax */
-static enum kf_code default_run_dir(const struct paths *paths, char **out,
+static enum kf_code default_run_dir(const struct kf_paths *paths, char **out,
 				    struct kf_err *err)
 {
 	const char *first = paths->count ? paths->path[0] : "run";
@@ -333,7 +225,7 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 static int run(const struct kf_options *options, const char **argument,
 	       size_t argument_count)
 {
-	struct paths problems = { 0 }, start = { 0 };
+	struct kf_paths problems = { 0 }, start = { 0 };
 	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
 	char *python = NULL, *cache = NULL;
 	struct kf_err err = { 0 };
@@ -350,13 +242,14 @@ static int run(const struct kf_options *options, const char **argument,
 		return kf_cli_fail(&err);
 	}
 	for (size_t i = 0; i < argument_count; i++) {
-		if (add_problems(argument[i], &problems, &err)) {
+		if (kf_paths_add_problems(&problems, argument[i], &err)) {
 			status = kf_cli_fail(&err);
 			goto out;
 		}
 	}
 	for (size_t i = 0; i < options->start.count; i++)
-		paths_add_take(&start, absolute(options->start.text[i]));
+		kf_paths_add_take(&start,
+				  kf_path_absolute(options->start.text[i]));
 	if (options->out)
 		run_dir = kf_strdup(options->out);
 	else if (!options->dry_run &&
@@ -364,9 +257,10 @@ static int run(const struct kf_options *options, const char **argument,
 		status = kf_cli_fail(&err);
 		goto out;
 	}
-	prompts = options->prompts ? absolute(options->prompts) : NULL;
-	record = options->record ? absolute(options->record) : NULL;
-	cache = options->cache ? absolute(options->cache) : NULL;
+	if (options->prompts)
+		prompts = kf_path_absolute(options->prompts);
+	record = options->record ? kf_path_absolute(options->record) : NULL;
+	cache = options->cache ? kf_path_absolute(options->cache) : NULL;
 	python = absolute_program(options->python);
 	model = absolute_model(options->model);
 	spec.setup.cache_path = cache;
@@ -389,8 +283,8 @@ out:
 	free(record);
 	free(prompts);
 	free(run_dir);
-	paths_release(&start);
-	paths_release(&problems);
+	kf_paths_release(&start);
+	kf_paths_release(&problems);
 	return status;
 }
 
@@ -428,7 +322,7 @@ const struct kf_command kf_command_run = {
 		   "rules baseline calls seed threads sandbox python cache "
 		   "json quiet verbose help",
 	.argument_min = 1,
-	.argument_max = PROBLEMS_MAX,
+	.argument_max = KF_PROBLEMS_MAX,
 	.run = run,
 };
 
