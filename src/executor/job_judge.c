@@ -20,11 +20,11 @@ static void write_line(void *arg, enum kf_log_level level, const char *line)
 }
 
 static enum kf_code judge_files(const struct kf_job_spec *spec,
-				const struct kf_log *log,
+				const char *folder, const struct kf_log *log,
 				struct kf_verdict *out, struct kf_err *err)
 {
 	const struct kf_job *job = spec->job;
-	char *work = kf_path_join(spec->folder, "work");
+	char *work = kf_path_join(folder, "work");
 	char *source_dir = kf_path_join(work, "source");
 	char *work_dir = kf_path_join(work, "judge");
 	struct kf_setup setup = *spec->setup;
@@ -68,6 +68,7 @@ enum kf_code kf_job_judge(const struct kf_job_spec *spec,
 		.write = write_line, .arg = &tee,
 	};
 	enum kf_code code;
+	char *folder;
 
 	*out = (struct kf_verdict) { 0 };
 	if (spec->candidate->end != KF_EXTRACT_GOOD) {
@@ -75,7 +76,12 @@ enum kf_code kf_job_judge(const struct kf_job_spec *spec,
 		out->rules = (enum kf_rules)spec->job->rules;
 		return KF_OK;
 	}
-	code = judge_files(spec, log_text ? &both : next, out, err);
+	folder = realpath(spec->folder, NULL);	/* sandboxes want it whole */
+	if (!folder)
+		return kf_fail_errno(err, "cannot find the folder %s",
+				     spec->folder);
+	code = judge_files(spec, folder, log_text ? &both : next, out, err);
+	free(folder);
 	if (log_text && out->compiler_log.len)
 		kf_buf_printf(log_text, "the compiler said:\n%s\n",
 			      kf_buf_str(&out->compiler_log));

@@ -1,0 +1,60 @@
+/* kforge judge: many judgements, side by side. */
+#include "cli/judge.h"
+
+#include <sched.h>
+
+unsigned kf_judge_cores(void)
+{
+	cpu_set_t set;
+	int count = 1;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		count = CPU_COUNT(&set);
+	return count > KF_POOL_MAX ? KF_POOL_MAX : (unsigned)count;
+}
+
+static int judge(const struct kf_options *options, const char **argument,
+		 size_t argument_count)
+{
+	struct kf_err err = { 0 };
+	struct kf_log log;
+	struct kf_work work = {
+		.spec = {
+			.python = options->python,
+			.cache_path = options->cache,
+			.threads = options->threads,
+			.log = &log,
+			.cancel = kf_cli_cancel(),
+		},
+	};
+
+	kf_cli_log(options, &log);
+	kf_cli_catch_signals();
+	if (options->jsonl && argument_count > 1)
+		kf_fail(&err, KF_E_INPUT, "--jsonl takes one problem at most, "
+			"the one of lines that name none");
+	else if (!options->jsonl && !argument_count)
+		kf_fail(&err, KF_E_INPUT, "give a job's folder, or a folder of "
+			"them, or --jsonl for jobs on standard input");
+	else if (options->jsonl && options->again)
+		kf_fail(&err, KF_E_INPUT, "--again is for folders, not for "
+			"--jsonl");
+	if (err.code)
+		return kf_cli_fail(&err);
+	return options->jsonl ?
+		kf_judge_lines(options, &work, argument_count ? argument[0] :
+			       NULL) :
+		kf_judge_folders(options, &work, argument, argument_count);
+}
+
+const struct kf_command kf_command_judge = {
+	.name = "judge",
+	.arguments = "DIR... | --jsonl [PROBLEM]",
+	.summary = "judge jobs: folders of them, or lines of JSON on standard input",
+	.options = "jsonl again jobs platform set size dtype rules baseline "
+		   "calls seed stop-after threads sandbox python cache json "
+		   "quiet verbose help",
+	.argument_min = 0,
+	.argument_max = 1000000,
+	.run = judge,
+};

@@ -1,0 +1,21 @@
+/*
+ * judge.h - kforge judge in its two forms: folders of jobs, and lines of JSON
+ * on standard input and output.
+ */
+#ifndef KF_CLI_JUDGE_H
+#define KF_CLI_JUDGE_H
+
+#include "cli/cli.h"
+#include "executor/work.h"
+
+/* Both return the exit status. */
+int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
+		     const char **argument, size_t argument_count);
+/* problem is for lines that name none; NULL: every line must. */
+int kf_judge_lines(const struct kf_options *options, struct kf_work *work,
+		   const char *problem);
+
+/* Processors that this process may use; at least 1. */
+unsigned kf_judge_cores(void);
+
+#endif

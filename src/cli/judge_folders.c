@@ -1,0 +1,358 @@
+/*
+ * judge_folders.c - kforge judge DIR: every job below these folders that has no
+ * result yet, several at once. Others may do the same: a job that one of them
+ * judges now is looked at again when nothing else is left.
+ */
+#include "cli/judge.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 3		/* folders below DIR that are looked into */
+#define JOBS_MAX 1000000
+#define POLL_MS 200
+
+enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
+
+struct entry {
+	char *folder;		/* owned */
+	enum progress progress;
+	json_t *answer;		/* owned; of kf_work_folder; NULL: none */
+};
+
+struct session {
+	const struct kf_options *options;
+	const struct kf_work *work;
+	struct kf_pool *pool;
+	struct entry *entry;
+	size_t count, next, finished, taken;
+	bool terminal, interrupted;
+};
+
+/* --- which jobs ----------------------------------------------------------- */
+
+static bool is_job(const char *folder)
+{
+	char *path = kf_path_join(folder, "job.json");
+	bool there = kf_path_exists(path);
+
+	free(path);
+	return there;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void add(struct session *s, const char *folder)
+{
+	s->entry = kf_realloc(s->entry, (s->count + 1) * sizeof(*s->entry));
+	s->entry[s->count++] = (struct entry) {
+		.folder = kf_strdup(folder),
+	};
+}
+
+static enum kf_code find_jobs(struct session *s, const char *folder,
+			      unsigned depth, struct kf_err *err)
+{
+	struct dirent **list = NULL;
+	enum kf_code code = KF_OK;
+	int count;
+
+	if (is_job(folder)) {
+		add(s, folder);
+		return s->count <= JOBS_MAX ? KF_OK :
+			kf_fail(err, KF_E_LIMIT, "more than %d jobs are too "
+				"many at a time", JOBS_MAX);
+	}
+	count = scandir(folder, &list, is_visible, by_name);
+	if (count < 0)
+		return depth < DEPTH_MAX ? KF_OK :
+			kf_fail_errno(err, "cannot read folder %s", folder);
+	for (int i = 0; i < count; i++) {
+		char *path = kf_path_join(folder, list[i]->d_name);
+
+		if (!code && depth && kf_path_is_dir(path))
+			code = find_jobs(s, path, depth - 1, err);
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+	return code;
+}
+
+static enum kf_code find_all(struct session *s, const char **argument,
+			     size_t argument_count, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < argument_count; i++) {
+		size_t before = s->count;
+
+		code = find_jobs(s, argument[i], DEPTH_MAX, err);
+		if (!code && s->count == before)
+			code = kf_fail(err, KF_E_INPUT, "%s holds no job: no "
+				       "job.json in it or in the %d levels of "
+				       "folders below", argument[i],
+				       DEPTH_MAX);
+	}
+	return code;
+}
+
+/* --- what is seen meanwhile ----------------------------------------------- */
+
+static const json_t *verdict_of(const struct entry *e)
+{
+	return json_object_get(json_object_get(e->answer, "result"),
+			       "verdict");
+}
+
+static const char *error_of(const struct entry *e)
+{
+	return kf_json_str(json_object_get(e->answer, "error"), "text", NULL);
+}
+
+static const char *end_of(const struct entry *e)
+{
+	return kf_json_str(e->answer, "end", "");
+}
+
+static const char *state_of(const struct entry *e)
+{
+	const json_t *verdict = verdict_of(e);
+
+	if (!verdict)
+		return error_of(e) ? "trouble" : "not judged";
+	return strcmp(kf_json_str(verdict, "state", ""), "none") == 0 ?
+		"it compiles" : kf_json_str(verdict, "state", "?");
+}
+
+static void show_counts(struct session *s)
+{
+	if (!s->options->quiet && s->terminal)
+		fprintf(stderr, "\r%zu of %zu jobs have a result, %u under "
+			"way\033[K", s->finished, s->count,
+			kf_pool_busy(s->pool));
+}
+
+static void clear_counts(const struct session *s)
+{
+	if (!s->options->quiet && s->terminal)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void show_end(struct session *s, const struct entry *e)
+{
+	const char *reason = kf_json_str(verdict_of(e), "reason", "");
+	const char *trouble = error_of(e);
+
+	clear_counts(s);
+	if (trouble)
+		fprintf(stderr, "kforge: %s: %s\n", e->folder, trouble);
+	else if (!s->options->quiet && !s->terminal)
+		fprintf(stderr, "%s: %s%s%s%s\n", e->folder, state_of(e),
+			reason[0] ? ", " : "", reason,
+			strcmp(end_of(e), "had_result") == 0 ?
+			" (had a result)" : "");
+	if (s->options->json && strcmp(end_of(e), "stopped") != 0) {
+		char *text = kf_json_text(e->answer);
+
+		printf("%s\n", text);
+		fflush(stdout);
+		free(text);
+	}
+}
+
+static void print_row(const struct entry *e)
+{
+	const json_t *verdict = verdict_of(e);
+	const json_t *result = json_object_get(e->answer, "result");
+	char time[32], ratio[32];
+
+	kf_cli_time(kf_json_real(verdict, "time_ns", (double)NAN), time);
+	kf_cli_ratio(kf_json_real(json_object_get(verdict, "speedup"),
+				  "ratio", (double)NAN),
+		     kf_json_bool(verdict, "conclusive", false), ratio);
+	printf("%-32s %-20s %-20s %-14s %10s %9s\n", e->folder,
+	       kf_json_str(result, "problem", "-"), state_of(e),
+	       kf_json_str(verdict, "reason", ""), time, ratio);
+}
+
+static void print_table(const struct session *s)
+{
+	printf("%-32s %-20s %-20s %-14s %10s %9s\n", "job", "problem",
+	       "state", "reason", "time", "speed-up");
+	for (size_t i = 0; i < s->count; i++)
+		print_row(&s->entry[i]);
+}
+
+/* --- the work ------------------------------------------------------------- */
+
+static enum kf_code give(struct session *s, size_t i, bool wait,
+			 struct kf_err *err)
+{
+	json_t *item = json_object();
+	enum kf_code code;
+	char *text;
+
+	json_object_set_new(item, "folder",
+			    json_string(s->entry[i].folder));
+	json_object_set_new(item, "again", json_boolean(s->options->again));
+	json_object_set_new(item, "wait", json_boolean(wait));
+	text = kf_json_text(item);
+	code = kf_pool_give(s->pool, i, text, strlen(text), err);
+	s->entry[i].progress = UNDER_WAY;
+	free(text);
+	json_decref(item);
+	return code;
+}
+
+/* What is left, in order; then those that others had taken. */
+static enum kf_code begin_some(struct session *s, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (; !code && s->next < s->count && kf_pool_has_room(s->pool);
+	     s->next++)
+		code = give(s, s->next, false, err);
+	if (s->next < s->count || !s->taken)
+		return code;
+	for (size_t i = 0; !code && i < s->count && s->taken &&
+	     kf_pool_has_room(s->pool); i++) {
+		if (s->entry[i].progress != TAKEN)
+			continue;
+		s->taken--;
+		code = give(s, i, true, err);
+	}
+	return code;
+}
+
+static void note_death(struct entry *e, const struct kf_pool_answer *how)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "the process of kforge that judged it "
+		 "died (%s %d); it is tried again the next time",
+		 how->signal ? "signal" : "status",
+		 how->signal ? how->signal : how->status);
+	e->answer = json_pack("{s:s, s:s, s:{s:s, s:s}}", "folder", e->folder,
+			      "end", "trouble", "error", "kind", "io", "text",
+			      text);
+}
+
+static void take_answers(struct session *s)
+{
+	struct kf_pool_answer answer;
+
+	while (kf_pool_answer(s->pool, &answer)) {
+		struct entry *e = &s->entry[answer.tag];
+
+		if (!answer.text)
+			note_death(e, &answer);
+		else if (kf_json_parse(answer.text, answer.len, "an answer",
+				       &e->answer, NULL))
+			e->answer = NULL;
+		if (strcmp(end_of(e), "taken") == 0) {
+			json_decref(e->answer);
+			e->answer = NULL;
+			e->progress = TAKEN;
+			s->taken++;
+			continue;
+		}
+		e->progress = FINISHED;
+		s->finished += verdict_of(e) != NULL;
+		if (strcmp(end_of(e), "stopped") == 0)
+			e->progress = STOPPED;
+		else
+			show_end(s, e);
+	}
+}
+
+static enum kf_code judge_all(struct session *s, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (;;) {
+		struct pollfd p[KF_POOL_MAX];
+
+		if ((*kf_cli_cancel() || code) && !s->interrupted) {
+			kf_pool_interrupt(s->pool);
+			s->interrupted = true;
+		}
+		if (!s->interrupted)
+			code = begin_some(s, err);
+		if (!kf_pool_busy(s->pool) && !code)
+			break;
+		if (!kf_pool_busy(s->pool) && s->interrupted)
+			break;
+		show_counts(s);
+		poll(p, (nfds_t)kf_pool_poll(s->pool, p), POLL_MS);
+		take_answers(s);
+	}
+	clear_counts(s);
+	return code;
+}
+
+static int exit_status(const struct session *s)
+{
+	if (*kf_cli_cancel())
+		return KF_EXIT_CANCELED;
+	return s->finished == s->count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
+}
+
+/* Timing is one at a time, and what others build meanwhile disturbs it. */
+static unsigned jobs_at_once(const struct session *s)
+{
+	unsigned jobs = s->options->jobs ? (unsigned)s->options->jobs :
+		(kf_judge_cores() + 1) / 2;
+
+	return jobs < s->count ? jobs : (unsigned)s->count;
+}
+
+static void session_release(struct session *s)
+{
+	kf_pool_free(s->pool);
+	for (size_t i = 0; i < s->count; i++) {
+		json_decref(s->entry[i].answer);
+		free(s->entry[i].folder);
+	}
+	free(s->entry);
+}
+
+int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
+		     const char **argument, size_t argument_count)
+{
+	struct session s = {
+		.options = options, .work = work,
+		.terminal = isatty(STDERR_FILENO),
+	};
+	struct kf_err err = { 0 };
+	enum kf_code code;
+	int status;
+
+	code = find_all(&s, argument, argument_count, &err);
+	if (!code)
+		code = kf_pool_new(&(struct kf_pool_spec) {
+			.count = jobs_at_once(&s), .work = kf_work_folder,
+			.end = kf_work_end, .arg = work,
+		}, &s.pool, &err);
+	if (!code)
+		code = judge_all(&s, &err);
+	if (!code && !options->json)
+		print_table(&s);
+	status = code ? kf_cli_fail(&err) : exit_status(&s);
+	if (status == KF_EXIT_CANCELED && !options->quiet)
+		fprintf(stderr, "kforge: stopped with %zu of %zu jobs judged; "
+			"the same command goes on\n", s.finished, s.count);
+	session_release(&s);
+	return status;
+}

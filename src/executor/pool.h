@@ -1,0 +1,62 @@
+/*
+ * pool.h - processes of our own that work side by side: an item goes to one of
+ * them as a text, an answer comes back as a text.
+ *
+ * A judgement holds sandboxes that die with the thread that started them, and
+ * may find a bug of ours; so each of several has a process. They are forked
+ * when there is work for one more, live until the pool is freed, and end when
+ * their parent does. One that dies takes its own item with it and no other.
+ *
+ * Processes: one owner, with a single thread; a worker is a fork of it. Its
+ *            standard input and output are /dev/null.
+ * Signals:   a worker has a process group of its own, so that Ctrl-C reaches
+ *            the owner alone; kf_pool_interrupt passes it on.
+ */
+#ifndef KF_EXECUTOR_POOL_H
+#define KF_EXECUTOR_POOL_H
+
+#include "base/base.h"
+
+#define KF_POOL_MAX 256			/* workers */
+#define KF_POOL_ITEM_BYTES (64u << 20)	/* an item, an answer */
+
+struct kf_pool_spec {
+	unsigned count;			/* workers at most; 1 .. KF_POOL_MAX */
+	/* In the worker: does the item, adds the answer (its max is set). */
+	void (*work)(void *arg, const char *item, size_t len,
+		     struct kf_buf *answer);
+	void (*end)(void *arg);		/* in the worker, when it is to end; or
+					   NULL */
+	void *arg;			/* as the owner had it at the fork */
+};
+
+struct kf_pool_answer {
+	uint64_t tag;			/* of the item */
+	const char *text;		/* NULL: the worker died with it */
+	size_t len;
+	int signal, status;		/* how it died */
+};
+
+struct kf_pool;
+
+KF_MUST_CHECK enum kf_code kf_pool_new(const struct kf_pool_spec *spec,
+		struct kf_pool **out, struct kf_err *err);
+/* Items under way, and whether one more would begin at once. */
+unsigned kf_pool_busy(const struct kf_pool *pool);
+bool kf_pool_has_room(const struct kf_pool *pool);
+/* There must be room. */
+KF_MUST_CHECK enum kf_code kf_pool_give(struct kf_pool *pool, uint64_t tag,
+		const char *item, size_t len, struct kf_err *err);
+/* What to poll: one descriptor per busy worker; returns how many were set, at
+ * most KF_POOL_MAX. */
+struct pollfd;
+size_t kf_pool_poll(const struct kf_pool *pool, struct pollfd *out);
+/* The next answer that is there, without waiting; false if there is none. Its
+ * text is valid until the next call. */
+bool kf_pool_answer(struct kf_pool *pool, struct kf_pool_answer *out);
+/* SIGTERM to every worker: they give up what they do and answer so. */
+void kf_pool_interrupt(struct kf_pool *pool);
+/* Ends the workers, kills those that do not within some seconds. */
+void kf_pool_free(struct kf_pool *pool);
+
+#endif
