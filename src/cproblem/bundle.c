@@ -15,6 +15,7 @@
 #define WEIGHTS_SEED UINT64_C(20)	/* declared weights are always the same */
 #define RUNS 8u
 #define RUNS_SLOW 4u
+#define RUNS_LIGHT 2u
 #define SLOW_NS KF_NS_PER_S	/* a slower call gets fewer perturbed runs */
 #define AGREE 0.01		/* of the RMS: float and double forms */
 
@@ -43,6 +44,8 @@ static enum kf_code compile(struct kf_maker *m, const char *job_folder,
 		code = kf_mkdir_p(folder, err);
 	if (!code)
 		code = kf_cref_compile(&build, &out->artefact, err);
+	if (code == KF_E_INPUT)
+		kf_maker_refused(m, "compile", (double)NAN, code);
 	free(folder);
 	return code;
 }
@@ -78,10 +81,12 @@ static enum kf_code make_weights(struct kf_maker *m, struct kf_err *err)
 	return KF_OK;
 }
 
-static enum kf_code check_size(const struct kf_maker *m, struct kf_err *err)
+static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
-	size_t each, count = kf_maker_stock_count(p, &each);
+	size_t each, count = kf_maker_stock_count(m, &each);
+	double most = (double)(m->spec->bytes_max ? m->spec->bytes_max :
+			       KF_BUNDLE_BYTES);
 	double scales = 0, weights = 0, total;
 
 	for (size_t i = 0; i < p->out.count; i++)
@@ -90,12 +95,12 @@ static enum kf_code check_size(const struct kf_maker *m, struct kf_err *err)
 		weights += (double)p->weight.at[i].info.bytes;
 	total = (double)count * (double)each + 2 * weights +
 		(double)kf_maker_set_count * ((double)each + scales);
-	if (total <= (double)KF_BUNDLE_BYTES)
+	if (total <= most)
 		return KF_OK;
-	return kf_fail(err, KF_E_LIMIT, "problem %s: its bundle would take "
-		       "%.1f GB, over the limit of %.1f; choose smaller sizes "
-		       "with --set or --size", m->name, total / 1e9,
-		       (double)KF_BUNDLE_BYTES / 1e9);
+	kf_fail(err, KF_E_LIMIT, "problem %s: its bundle would take %.1f GB, "
+		"over the limit of %.1f; choose smaller sizes with --set or "
+		"--size", m->name, total / 1e9, most / 1e9);
+	return kf_maker_refused(m, "limit", total / most, KF_E_LIMIT);
 }
 
 /* --- is this a problem that can be judged? ------------------------------- */
@@ -119,7 +124,7 @@ static bool same_element(enum kf_dtype dtype, const void *a, const void *b,
 		      (const char *)b + (size_t)i * bytes, bytes) == 0;
 }
 
-static enum kf_code refuse_different(const struct kf_maker *m,
+static enum kf_code refuse_different(struct kf_maker *m,
 				     const struct twice *t, size_t out,
 				     int64_t i, struct kf_err *err)
 {
@@ -131,6 +136,8 @@ static enum kf_code refuse_different(const struct kf_maker *m,
 	char index[128];
 
 	kf_compare_index(info->rank, info->shape, i, index);
+	kf_maker_refused(m, unwritten ? "unwritten" : "nondeterministic",
+			 (double)NAN, KF_E_INPUT);
 	if (unwritten)
 		return kf_fail(err, KF_E_INPUT, "problem %s: the reference "
 			       "does not write output %s at index %s: it must "
@@ -144,7 +151,7 @@ static enum kf_code refuse_different(const struct kf_maker *m,
 		       kf_element(info->dtype, t->two.expect[out], i));
 }
 
-static enum kf_code compare_twice(const struct kf_maker *m,
+static enum kf_code compare_twice(struct kf_maker *m,
 				  const struct twice *t, struct kf_err *err)
 {
 	for (size_t out = 0; out < m->problem.out.count; out++) {
@@ -214,6 +221,17 @@ static double disagreement(const struct kf_tensor_info *info,
 	return error <= 0 ? 0 : error / size;
 }
 
+static enum kf_code refuse_double(struct kf_maker *m,
+				  const struct kf_tensor_info *info,
+				  struct kf_err *err)
+{
+	kf_fail(err, KF_E_INPUT, "problem %s: the reference computes "
+		"something else when kf_real is double: output %s is off by "
+		"more than 1 %%; is a float where kf_real should be?",
+		m->name, info->name);
+	return kf_maker_refused(m, "double", (double)NAN, KF_E_INPUT);
+}
+
 /* A reference that computes with float where it should with kf_real gives
  * something else, or rubbish, in double. */
 static enum kf_code check_double(struct kf_maker *m, void *const *in,
@@ -235,15 +253,12 @@ static enum kf_code check_double(struct kf_maker *m, void *const *in,
 		if (answer.exact[i] &&
 		    !(disagreement(info, answer.expect[i], answer.exact[i]) <=
 		      AGREE))
-			code = kf_fail(err, KF_E_INPUT, "problem %s: the "
-				       "reference computes something else "
-				       "when kf_real is double: output %s is "
-				       "off by more than 1 %%; is a float "
-				       "where kf_real should be?", m->name,
-				       info->name);
+			code = refuse_double(m, info, err);
 	}
-	if (m->oracle.wide ? m->wide.time_ns > SLOW_NS :
-	    m->real.time_ns > SLOW_NS)
+	if (m->spec->light)
+		m->oracle.runs = RUNS_LIGHT;
+	else if (m->oracle.wide ? m->wide.time_ns > SLOW_NS :
+		 m->real.time_ns > SLOW_NS)
 		m->oracle.runs = RUNS_SLOW;
 	kf_answer_release(&m->problem, &answer);
 	return code;
@@ -273,6 +288,7 @@ static enum kf_code check(struct kf_maker *m, struct kf_err *err)
 struct job {
 	const struct kf_problem_spec *spec;
 	const struct kf_problem *problem;
+	struct kf_refusal refusal;
 };
 
 static void init(struct kf_maker *m, const struct job *job,
@@ -343,7 +359,7 @@ static enum kf_code begin(struct kf_maker *m, const char *job_folder,
 static enum kf_code make(void *arg, const char *job_folder,
 			 const char *out_folder, struct kf_err *err)
 {
-	const struct job *job = arg;
+	struct job *job = arg;
 	uint64_t start_ns = kf_now_ns();
 	const char *code_text;
 	struct kf_maker m;
@@ -366,6 +382,7 @@ static enum kf_code make(void *arg, const char *job_folder,
 		code = kf_maker_stock(&m, err);
 	if (!code)
 		code = kf_maker_write_info(&m, kf_now_ns() - start_ns, err);
+	job->refusal = m.refusal;
 	release(&m);
 	return code;
 }
@@ -374,12 +391,13 @@ enum kf_code kf_cproblem_bundle(const struct kf_problem_spec *spec,
 				const struct kf_problem *problem,
 				struct kf_bundle *out, struct kf_err *err)
 {
-	struct job job = { spec, problem };
+	struct job job = { .spec = spec, .problem = problem };
 	char *content = kf_format("bundle %d\n%s\nc %d\n", KF_BUNDLE_FORMAT,
 				  problem->hash, MAKER_VERSION);
 	struct kf_bundle_maker maker = { content, make, &job };
 	enum kf_code code = kf_bundle_cached(spec, problem, &maker, out, err);
 
+	out->refusal = job.refusal;
 	free(content);
 	return code;
 }

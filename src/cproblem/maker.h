@@ -23,20 +23,25 @@ struct kf_maker {
 	json_t *domain;			/* owned; of inputs, on the first set */
 	bool *in_matters, *weight_matters;	/* owned */
 	size_t stock_count;
+	struct kf_refusal refusal;	/* once it is refused */
 };
 
 #define KF_WEIGHTS_DECLARED 1u	/* their weights_id */
 
 /* A seed that fits into JSON. */
 uint64_t kf_maker_seed(struct kf_maker *m);
+/* Keeps why the problem is refused, and gives code back. ratio: so many times
+ * too large, NaN if unknown. */
+enum kf_code kf_maker_refused(struct kf_maker *m, const char *kind,
+			      double ratio, enum kf_code code);
 /* Declared inputs of a seed. KF_E_INPUT: they hardly ever lie in the domain. */
 KF_MUST_CHECK enum kf_code kf_maker_inputs(struct kf_maker *m, uint64_t seed,
 		void **in, struct kf_err *err);
 /* "problem NAME: ..." with the end's own code. */
-enum kf_code kf_maker_refuse(const struct kf_maker *m,
+enum kf_code kf_maker_refuse(struct kf_maker *m,
 		const struct kf_cref_end *end, struct kf_err *err);
 /* KF_E_INPUT where an answer to declared data is not finite. */
-KF_MUST_CHECK enum kf_code kf_maker_refuse_not_finite(const struct kf_maker *m,
+KF_MUST_CHECK enum kf_code kf_maker_refuse_not_finite(struct kf_maker *m,
 		const struct kf_answer *answer, struct kf_err *err);
 
 /* sets.c: all verdict sets, and what matters on the first; the stock. */
@@ -45,8 +50,7 @@ KF_MUST_CHECK enum kf_code kf_maker_sets(struct kf_maker *m,
 KF_MUST_CHECK enum kf_code kf_maker_stock(struct kf_maker *m,
 					  struct kf_err *err);
 /* Number of stock entries, and the bytes of each. */
-size_t kf_maker_stock_count(const struct kf_cproblem *problem,
-			    size_t *each_bytes);
+size_t kf_maker_stock_count(const struct kf_maker *m, size_t *each_bytes);
 extern const size_t kf_maker_set_count;	/* kinds that are tried */
 
 /* write.c: files of the bundle. weight: NULL, or of this set. */

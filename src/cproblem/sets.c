@@ -9,6 +9,7 @@
 #define STOCK_MIN 12u
 #define STOCK_BYTES_MAX (1536u << 20)	/* beyond it even fewer than that */
 #define STOCK_LEAST 4u
+#define STOCK_LIGHT 1u
 #define MATTERS_RUNS 256u
 #define MATTERS_NS (20 * KF_NS_PER_S)
 
@@ -32,6 +33,14 @@ uint64_t kf_maker_seed(struct kf_maker *m)
 	return kf_rng_next(&m->rng) >> 2;
 }
 
+enum kf_code kf_maker_refused(struct kf_maker *m, const char *kind,
+			      double ratio, enum kf_code code)
+{
+	snprintf(m->refusal.kind, sizeof(m->refusal.kind), "%s", kind);
+	m->refusal.ratio = ratio;
+	return code;
+}
+
 enum kf_code kf_maker_inputs(struct kf_maker *m, uint64_t seed, void **in,
 			     struct kf_err *err)
 {
@@ -40,25 +49,29 @@ enum kf_code kf_maker_inputs(struct kf_maker *m, uint64_t seed, void **in,
 		struct kf_rng rng = kf_values_rng(seed, OF_INPUTS + i);
 
 		if (!kf_values_make(t, &rng, in[i]))
-			return kf_fail(err, KF_E_INPUT, "problem %s: values of "
-				       "input %s hardly ever lie in its "
-				       "domain: change one of the two",
-				       m->name, t->info.name);
+			return kf_maker_refused(m, "domain", (double)NAN,
+				kf_fail(err, KF_E_INPUT, "problem %s: values "
+					"of input %s hardly ever lie in its "
+					"domain: change one of the two",
+					m->name, t->info.name));
 	}
 	return KF_OK;
 }
 
-enum kf_code kf_maker_refuse(const struct kf_maker *m,
+enum kf_code kf_maker_refuse(struct kf_maker *m,
 			     const struct kf_cref_end *end,
 			     struct kf_err *err)
 {
+	kf_maker_refused(m, end->code == KF_E_LIMIT ? "memory" :
+			 end->code == KF_E_TIMEOUT ? "time" : "exception",
+			 (double)NAN, end->code);
 	return kf_fail(err, end->code, "problem %s: the reference cannot be "
 		       "used: %s%s", m->name, end->text,
 		       end->code == KF_E_INPUT ? "" :
 		       "; choose smaller sizes with --set or --size");
 }
 
-enum kf_code kf_maker_refuse_not_finite(const struct kf_maker *m,
+enum kf_code kf_maker_refuse_not_finite(struct kf_maker *m,
 					const struct kf_answer *answer,
 					struct kf_err *err)
 {
@@ -67,8 +80,9 @@ enum kf_code kf_maker_refuse_not_finite(const struct kf_maker *m,
 	kf_answer_not_finite(&m->problem, answer, words);
 	if (!words[0])
 		return KF_OK;
-	return kf_fail(err, KF_E_INPUT, "problem %s: the reference is not "
-		       "finite on its own inputs: %s", m->name, words);
+	kf_fail(err, KF_E_INPUT, "problem %s: the reference is not finite on "
+		"its own inputs: %s", m->name, words);
+	return kf_maker_refused(m, "non_finite", (double)NAN, KF_E_INPUT);
 }
 
 /* --- one set ------------------------------------------------------------- */
@@ -168,7 +182,7 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 }
 
 /* What goes wrong on declared data is wrong with the problem. */
-static enum kf_code take_end(const struct kf_maker *m, struct set *s,
+static enum kf_code take_end(struct kf_maker *m, struct set *s,
 			     const struct kf_cref_end *end,
 			     struct kf_err *err)
 {
@@ -367,13 +381,14 @@ static size_t bytes_of(const struct kf_ctensors *list)
 	return bytes;
 }
 
-size_t kf_maker_stock_count(const struct kf_cproblem *problem,
-			    size_t *each_bytes)
+size_t kf_maker_stock_count(const struct kf_maker *m, size_t *each_bytes)
 {
-	size_t each = bytes_of(&problem->in) + bytes_of(&problem->out);
+	size_t each = bytes_of(&m->problem.in) + bytes_of(&m->problem.out);
 	size_t count = STOCK_BYTES / each;
 
 	*each_bytes = each;
+	if (m->spec->light)
+		return STOCK_LIGHT;
 	count = count > STOCK_MAX ? STOCK_MAX : count;
 	count = count < STOCK_MIN ? STOCK_MIN : count;
 	if (count > STOCK_BYTES_MAX / each)
@@ -443,7 +458,7 @@ enum kf_code kf_maker_stock(struct kf_maker *m, struct kf_err *err)
 	size_t each_bytes;
 
 	kf_answer_init(p, false, &e.answer);
-	m->stock_count = kf_maker_stock_count(p, &each_bytes);
+	m->stock_count = kf_maker_stock_count(m, &each_bytes);
 	for (size_t i = 0; i < m->stock_count && !code; i++) {
 		uint64_t seed = kf_maker_seed(m);
 

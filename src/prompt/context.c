@@ -212,14 +212,63 @@ static json_t *scalars_of(const struct kf_bundle *bundle)
 	return list;
 }
 
+/* What prompts call the problem, and whom the program must beat. */
+static const struct { const char *noun, *rival; } words[KF_PROBLEM_KINDS] = {
+	[KF_PROBLEM_PYTHON] = { "PyTorch module", "PyTorch" },
+	[KF_PROBLEM_C] = { "C reference", "the reference" },
+};
+
+static json_t *problem_files_of(const struct kf_problem_file *file,
+				size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *entry = kf_prompt_text(file[i].text, file[i].len,
+					       file[i].len);
+
+		set_text(entry, "name", file[i].name);
+		set_text(entry, "language", file[i].language);
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+/* What only a description in JSON says: named sizes, and what kf_real is. */
+static void set_described(json_t *object, const struct kf_problem_file *file,
+			  size_t count)
+{
+	json_t *json = NULL, *sizes = NULL;
+	const char *dtype = "";
+
+	for (size_t i = 0; i < count && !json; i++)
+		if (strcmp(file[i].language, "json") == 0 &&
+		    kf_json_parse(file[i].text, file[i].len, file[i].name,
+				  &json, NULL))
+			json = NULL;
+	sizes = json_object_get(json, "sizes");
+	dtype = kf_json_str(json, "dtype", "float32");
+	set(object, "sizes", sizes ? json_incref(sizes) : json_object());
+	set_text(object, "real", strcmp(dtype, "float64") == 0 ? "double" :
+		 "float");
+	json_decref(json);
+}
+
 static json_t *problem_of(const struct kf_problem *problem,
 			  const struct kf_bundle *bundle)
 {
+	struct kf_problem_file file[KF_PROBLEM_FILES_MAX];
+	size_t file_count = kf_problem_files(problem, file);
 	enum kf_dtype dtype = kf_problem_cast(problem);
 	json_t *object = json_object();
 
 	set_text(object, "name", problem->name);
+	set_text(object, "kind", kf_problem_kind_name(problem->kind));
+	set_text(object, "noun", words[problem->kind].noun);
+	set_text(object, "rival", words[problem->kind].rival);
 	set(object, "source", whole_text(problem->source));
+	set(object, "files", problem_files_of(file, file_count));
+	set_described(object, file, file_count);
 	set_text(object, "dtype", dtype ? kf_dtype_name(dtype) : NULL);
 	set(object, "inputs", tensors_of(bundle->in, bundle->in_count));
 	set(object, "weights", tensors_of(bundle->weight,

@@ -181,7 +181,7 @@ static void test_each_failing_state_is_told_what_went_wrong(void **state)
 		{ "generation_failure", "No program could be taken" },
 		{ "compilation_failure", "The program did not compile" },
 		{ "runtime_error", "failed while it ran" },
-		{ "mismatch", "its outputs are not those of the module" },
+		{ "mismatch", "its outputs are not those of the PyTorch module" },
 	};
 	struct fixture *f = *state;
 
