@@ -20,34 +20,51 @@ static enum kf_code write_example(const struct kf_platform *platform,
 	return code;
 }
 
+enum kf_code kf_compiler_prove(const struct kf_platform *platform,
+			       enum kf_sandbox_tier tier_min,
+			       const char *work_dir,
+			       const volatile int *cancel, char **compiler,
+			       struct kf_err *err)
+{
+	char *dir = kf_path_join(work_dir, "example");
+	struct kf_build_job job = {
+		.platform = platform,
+		.source_dir = dir,
+		.work_dir = dir,
+		.tier_min = tier_min,
+		.cancel = cancel,
+	};
+	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
+	struct kf_artefact artefact = { 0 };
+	enum kf_code code = write_example(platform, dir, err);
+
+	if (!code)
+		code = kf_build_run(&job, &build, &artefact, err);
+	if (!code && build.end != KF_BUILD_DONE)
+		code = kf_fail(err, KF_E_UNAVAIL, "the compiler of platform %s "
+			       "does not work: it refuses our own example "
+			       "too: %.*s", platform->name,
+			       (int)strcspn(kf_buf_str(&build.log), "\n"),
+			       kf_buf_str(&build.log));
+	if (compiler)
+		*compiler = code ? NULL : kf_strdup(artefact.compiler);
+	kf_artefact_release(&artefact);
+	kf_build_release(&build);
+	free(dir);
+	return code;
+}
+
 /* A compiler that is broken refuses everything: not the candidate's fault. */
 static enum kf_code prove_compiler(struct kf_setup *setup,
 				   const char *work_dir, struct kf_err *err)
 {
-	char *dir = kf_path_join(work_dir, "example");
-	struct kf_build_job job = {
-		.platform = setup->platform,
-		.source_dir = dir,
-		.work_dir = dir,
-		.tier_min = setup->problem_spec.tier_min,
-		.cancel = setup->problem_spec.cancel,
-	};
-	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
-	struct kf_artefact artefact = { 0 };
-	enum kf_code code = write_example(setup->platform, dir, err);
+	enum kf_code code = kf_compiler_prove(setup->platform,
+					      setup->problem_spec.tier_min,
+					      work_dir,
+					      setup->problem_spec.cancel, NULL,
+					      err);
 
-	if (!code)
-		code = kf_build_run(&job, &build, &artefact, err);
-	setup->compiler_proved = !code && build.end == KF_BUILD_DONE;
-	if (!code && !setup->compiler_proved)
-		code = kf_fail(err, KF_E_UNAVAIL, "the compiler of platform %s "
-			       "does not work: it refuses our own example "
-			       "too: %.*s", setup->platform->name,
-			       (int)strcspn(kf_buf_str(&build.log), "\n"),
-			       kf_buf_str(&build.log));
-	kf_artefact_release(&artefact);
-	kf_build_release(&build);
-	free(dir);
+	setup->compiler_proved = !code;
 	return code;
 }
 

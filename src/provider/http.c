@@ -23,7 +23,7 @@ struct transfer {
 	bool enough;		/* piece said so */
 };
 
-/* Where this libcurl looks for certificates by itself; NULL: it does not say. */
+/* Where this libcurl looks for certificates; NULL: it does not say. */
 static const char *built_in_certificates(void)
 {
 #if LIBCURL_VERSION_NUM >= 0x074600

@@ -38,7 +38,8 @@ static bool namespaces_work(struct kf_buf *why)
 {
 	static const char *const rest[] = {
 		"--unshare-all", "--unshare-user", "--uid", "65534",
-		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--", "true", NULL
+		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--size", "65536",
+		"--tmpfs", "/tmp", "--", "true", NULL
 	};
 	struct kf_words words = { 0 };
 	struct kf_buf errout = { .max = 512 };
