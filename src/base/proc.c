@@ -1,4 +1,5 @@
 #include "base/base.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 #include "evaluate/pause.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SETTLE_NS	KF_NS_PER_S

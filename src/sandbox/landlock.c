@@ -1,9 +1,9 @@
 #include "sandbox/weak.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The kernel's interface, stated here because headers lag behind kernels:

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "sandbox/filter.h"
 #include "sandbox/tier.h"
 #include "sandbox/weak.h"
+#include "base/syscalls.h"
 
 #define OWN_TASKS 2		/* bwrap: itself and the first process */
 #define MEET_NS (5 * KF_NS_PER_S)	/* for bwrap to make its namespaces */

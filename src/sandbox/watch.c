@@ -1,9 +1,9 @@
 #include "sandbox/box.h"
+#include "base/syscalls.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

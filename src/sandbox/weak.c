@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sandbox/usage.h"
+#include "base/syscalls.h"
 
 #define STATUS_FD 3
 #define KILL_NS (5 * KF_NS_PER_S)
