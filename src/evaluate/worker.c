@@ -197,7 +197,8 @@ static enum kf_code start_box(struct kf_worker *w,
 	 * bind threads to processors. */
 	const char *const env[] = { threads, "OMP_DYNAMIC=FALSE",
 				    "KMP_AFFINITY=disabled", "LC_ALL=C",
-				    NULL };
+				    spec->passive ? "OMP_WAIT_POLICY=passive" :
+				    NULL, NULL };
 	const struct kf_arena *a = &w->arena;
 	struct kf_fd_pass pass[] = {
 		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
