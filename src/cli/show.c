@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "evaluate/explain.h"
 
 #define OBJECT_BYTES (64u << 20)
 
@@ -117,6 +118,24 @@ static void print_sources(struct kf_store *store, const char *source_json)
 	json_decref(list);
 }
 
+/* --explain: the verdict alone, as a person asks for it. */
+static void print_explanation(const struct kf_attempt_row *row)
+{
+	struct kf_buf words = { .max = 1u << 16 };
+	json_t *verdict = NULL;
+
+	if (!row->verdict_json ||
+	    kf_json_parse(row->verdict_json, strlen(row->verdict_json),
+			  "verdict", &verdict, NULL)) {
+		puts("not judged yet");
+		return;
+	}
+	kf_explain(verdict, &words);
+	print_text(kf_buf_str(&words), words.len);
+	kf_buf_release(&words);
+	json_decref(verdict);
+}
+
 static void print_attempt(struct kf_store *store,
 			  const struct kf_attempt_row *row)
 {
@@ -163,7 +182,8 @@ static json_t *attempt_to_json(struct kf_store *store,
 }
 
 static enum kf_code show_attempt(const char *run_dir, const char *which,
-				 bool json, struct kf_err *err)
+				 const struct kf_options *options,
+				 struct kf_err *err)
 {
 	struct kf_attempt_row *row = NULL;
 	struct kf_store *store = NULL;
@@ -178,8 +198,10 @@ static enum kf_code show_attempt(const char *run_dir, const char *which,
 		code = kf_store_attempts(store, 0, &row, &count, err);
 	if (!code)
 		code = pick_row(row, count, &wanted, &at, err);
-	if (!code && json)
+	if (!code && options->json)
 		kf_cli_print_json_take(attempt_to_json(store, &row[at]));
+	else if (!code && options->explain)
+		print_explanation(&row[at]);
 	else if (!code)
 		print_attempt(store, &row[at]);
 	kf_attempt_rows_free(row, count);
@@ -197,7 +219,7 @@ static int show(const struct kf_options *options, const char **argument,
 	code = kf_cli_run_dir(argument_count ? argument[0] : NULL, &run_dir,
 			      &err);
 	if (!code && argument_count == 2)
-		code = show_attempt(run_dir, argument[1], options->json, &err);
+		code = show_attempt(run_dir, argument[1], options, &err);
 	else if (!code)
 		code = kf_cli_report(run_dir, options->json, &err);
 	free(run_dir);
@@ -208,7 +230,7 @@ const struct kf_command kf_command_show = {
 	.name = "show",
 	.arguments = "[RUN [ATTEMPT]]",
 	.summary = "a run's table, or one attempt: prompt, reply, source, verdict",
-	.options = "json help",
+	.options = "explain json help",
 	.argument_max = 2,
 	.run = show,
 };

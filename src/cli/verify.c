@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "evaluate/explain.h"
+
 enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 			     struct kf_err *err)
 {
@@ -53,6 +55,13 @@ void kf_verify_words(const struct kf_verify *v, struct kf_buf *out)
 {
 	if (v->candidate.note[0])
 		kf_buf_printf(out, "note: %s\n", v->candidate.note);
+	if (v->options->explain) {
+		json_t *json = kf_verdict_to_json(&v->verdict);
+
+		kf_explain(json, out);
+		json_decref(json);
+		return;
+	}
 	kf_verdict_explain(&v->verdict, out);
 }
 

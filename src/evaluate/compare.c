@@ -69,7 +69,8 @@ static void compare_integers(const struct kf_compare_request *req,
 		out->unwritten_count += unwritten;
 		out->q_max = fmax(out->q_max, q);
 		out->error_max_abs = out->q_max;
-		kf_compare_note(out, i, c, y, q);
+		kf_compare_note(out, &(struct kf_worst) {
+			.index = i, .got = c, .expect = y, .q = q });
 		if (marks)
 			marks[i] = unwritten ? KF_MARK_UNWRITTEN :
 				KF_MARK_WRONG;
@@ -183,7 +184,8 @@ static void allclose(const struct kf_compare_request *req, double tolerance,
 			out->unwritten_count++;
 		else if (isinf(q))
 			out->nonfinite_count++;
-		kf_compare_note(out, i, c, r, q);
+		kf_compare_note(out, &(struct kf_worst) {
+			.index = i, .got = c, .expect = r, .q = q });
 	}
 	out->end = end_of(req, out);
 }

@@ -60,7 +60,22 @@ enum kf_compare_end {
 	KF_COMPARE_VALUES,	/* an element, or the RMS of a block, is too far off */
 };
 
-struct kf_worst { int64_t index; double got, expect, q; };
+/* Which term of sigma is the largest for an element. */
+enum kf_scale {
+	KF_SCALE_NONE,		/* there is no such scale: integers, other rules */
+	KF_SCALE_SIZE,		/* |y|, its own size */
+	KF_SCALE_REACTION,	/* g, how it reacts to its inputs */
+	KF_SCALE_BLOCK,		/* S_B / 32, its block's size */
+	KF_SCALE_NOISE,		/* (4 / T) e, the reference's own error */
+};
+const char *kf_scale_name(enum kf_scale scale);	/* "reaction"; "" for NONE */
+
+struct kf_worst {
+	int64_t index;
+	double got, expect, q;
+	double sigma;		/* its scale; 0 for KF_SCALE_NONE */
+	enum kf_scale scale;
+};
 
 struct kf_compare {
 	enum kf_compare_end end;

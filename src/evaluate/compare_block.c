@@ -98,9 +98,22 @@ void kf_compare_typical_release(struct kf_compare_typical *typical)
 	*typical = (struct kf_compare_typical) { 0 };
 }
 
-void kf_compare_note(struct kf_compare *out, int64_t index, double got,
-		     double expect, double q)
+const char *kf_scale_name(enum kf_scale scale)
 {
+	static const char *const name[] = {
+		[KF_SCALE_NONE] = "",
+		[KF_SCALE_SIZE] = "size",
+		[KF_SCALE_REACTION] = "reaction",
+		[KF_SCALE_BLOCK] = "block",
+		[KF_SCALE_NOISE] = "noise",
+	};
+
+	return name[scale];
+}
+
+void kf_compare_note(struct kf_compare *out, const struct kf_worst *element)
+{
+	const double q = element->q;
 	size_t at = out->worst_count;
 
 	if (at == KF_COMPARE_WORST && !(q > out->worst[at - 1].q))
@@ -111,11 +124,11 @@ void kf_compare_note(struct kf_compare *out, int64_t index, double got,
 		at--;
 	for (; at > 0 && q > out->worst[at - 1].q; at--)
 		out->worst[at] = out->worst[at - 1];
-	out->worst[at] = (struct kf_worst) { index, got, expect, q };
+	out->worst[at] = *element;
 }
 
 /* The scale of an element before the block has its say. */
-struct scale { double size, noise; bool usable; };
+struct scale { double size, noise; bool usable, reacts; };
 
 static struct scale scale_at(const struct kf_compare_request *req,
 			     const struct kf_block *block, int64_t i, double y,
@@ -135,7 +148,8 @@ static struct scale scale_at(const struct kf_compare_request *req,
 		s.noise = (double)typical->noise_max[block->index];
 	if (!isfinite(s.noise))
 		s.noise = 0;
-	if (isfinite(g) && g > s.size)
+	s.reacts = isfinite(g) && g > s.size;
+	if (s.reacts)
 		s.size = g;
 	return s;
 }
@@ -210,24 +224,46 @@ static void count_mark(struct kf_compare *out, enum kf_mark mark)
 	out->unwritten_count += mark == KF_MARK_UNWRITTEN;
 }
 
+/* Sigma, and which of its terms it is. */
+static double sigma_of(const struct scale *scale, double floor_size,
+		       double noise, enum kf_scale *which)
+{
+	double sigma = scale->size;
+
+	*which = scale->reacts ? KF_SCALE_REACTION : KF_SCALE_SIZE;
+	if (floor_size > sigma) {
+		sigma = floor_size;
+		*which = KF_SCALE_BLOCK;
+	}
+	if (noise > sigma) {
+		sigma = noise;
+		*which = KF_SCALE_NOISE;
+	}
+	return sigma;
+}
+
 static double q_at(const struct kf_compare_request *req, int64_t i,
 		   const struct scale *scale, double floor_size,
 		   struct kf_compare *out)
 {
 	const struct kf_float_facts *f = kf_float_facts(req->dtype);
-	double c = kf_element(req->dtype, req->got, i);
 	double r = kf_element(req->dtype, req->expect, i);
-	double y = req->exact ? req->exact[i] : r;
-	double sigma = fmax(scale->size, floor_size), q;
+	struct kf_worst e = {
+		.index = i,
+		.got = kf_element(req->dtype, req->got, i),
+		.expect = req->exact ? req->exact[i] : r,
+	};
 
-	sigma = fmax(sigma, 4 / req->limit * scale->noise);
-	q = element_q(c, y, r, sigma, f, req->limit);
-	if (isfinite(c) && isfinite(y) && fabs(c - y) > out->error_max_abs)
-		out->error_max_abs = fabs(c - y);
-	if (q > out->q_max)
-		out->q_max = q;
-	kf_compare_note(out, i, c, req->exact ? y : r, q);
-	return q;
+	e.sigma = sigma_of(scale, floor_size, 4 / req->limit * scale->noise,
+			   &e.scale);
+	e.q = element_q(e.got, e.expect, r, e.sigma, f, req->limit);
+	if (isfinite(e.got) && isfinite(e.expect) &&
+	    fabs(e.got - e.expect) > out->error_max_abs)
+		out->error_max_abs = fabs(e.got - e.expect);
+	if (e.q > out->q_max)
+		out->q_max = e.q;
+	kf_compare_note(out, &e);
+	return e.q;
 }
 
 /* Where a block's RMS is too large but no element is, those that make it so

@@ -47,8 +47,7 @@ const double *kf_row_double(enum kf_dtype dtype, const void *data,
 			    int64_t offset, int count, double *room);
 
 /* Put an element into out->worst if it belongs there. */
-void kf_compare_note(struct kf_compare *out, int64_t index, double got,
-		     double expect, double q);
+void kf_compare_note(struct kf_compare *out, const struct kf_worst *element);
 /* Judge one block element by element. marks may be NULL. */
 void kf_compare_block(const struct kf_compare_request *req,
 		      const struct kf_block *block, unsigned char *marks,

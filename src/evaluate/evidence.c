@@ -18,6 +18,15 @@ static json_t *count(int64_t n)
 	return json_integer((json_int_t)n);
 }
 
+/* T for the output and the data that the fault is about. */
+static double limit_of(const struct kf_judgement *j)
+{
+	const struct kf_check *f = &j->failure;
+
+	return kf_compare_limit(j->req->bundle->out[f->tensor].dtype,
+				f->kase->kind);
+}
+
 static json_t *worst(const struct kf_judgement *j)
 {
 	const struct kf_check *f = &j->failure;
@@ -34,6 +43,12 @@ static json_t *worst(const struct kf_judgement *j)
 		json_object_set_new(entry, "expected", value(w->expect));
 		json_object_set_new(entry, "got", value(w->got));
 		json_object_set_new(entry, "q", value(w->q));
+		if (w->scale != KF_SCALE_NONE) {
+			json_object_set_new(entry, "bound", value(
+				16 * limit_of(j) * w->sigma));
+			json_object_set_new(entry, "bound_from", json_string(
+				kf_scale_name(w->scale)));
+		}
 		json_array_append_new(list, entry);
 	}
 	return list;
@@ -44,6 +59,9 @@ static void add_compare(const struct kf_judgement *j, json_t *json)
 	const struct kf_compare *c = &j->failure.compare;
 
 	json_object_set_new(json, "output", count((int64_t)j->failure.tensor));
+	json_object_set_new(json, "type", json_string(kf_dtype_name(
+		j->req->bundle->out[j->failure.tensor].dtype)));
+	json_object_set_new(json, "limit", value(limit_of(j)));
 	json_object_set_new(json, "elements", count(c->numel));
 	json_object_set_new(json, "wrong", count(c->wrong_count));
 	json_object_set_new(json, "unwritten", count(c->unwritten_count));
@@ -133,6 +151,21 @@ static json_t *blocks(const struct kf_judgement *j)
 	return list;
 }
 
+/* How the times came about. */
+static json_t *timing(const struct kf_judgement *j)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "calls", count((int64_t)j->time_count));
+	json_object_set_new(json, "blocks", count((int64_t)j->block_count));
+	json_object_set_new(json, "disturbed",
+			    count((int64_t)j->disturbed_count));
+	json_object_set_new(json, "handshake_ns",
+			    count((int64_t)j->shared.handshake_ns));
+	json_object_set_new(json, "waited_ns", count((int64_t)j->waited_ns));
+	return json;
+}
+
 static json_t *notes(const struct kf_judgement *j)
 {
 	const char *at = kf_buf_str(&j->notes);
@@ -166,6 +199,7 @@ void kf_evidence(struct kf_judgement *j)
 			    json_integer(j->shared.process_count));
 	json_object_set_new(json, "call_timeout_ns",
 			    count((int64_t)j->shared.timeout_ns));
+	json_object_set_new(json, "timing", timing(j));
 	json_object_set_new(json, "blocks_ns", blocks(j));
 	json_object_set_new(json, "order_seed", json_string(seed));
 	json_object_set_new(json, "order", kf_json_string(kf_buf_str(&j->order),

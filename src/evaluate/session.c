@@ -138,6 +138,7 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 	if (code)
 		return code;
 	shared->process_count++;
+	shared->handshake_ns = kf_worker_handshake_ns(out->worker, NULL);
 	kf_logf(req->log, KF_LOG_DEBUG, "process %u of the candidate ready in "
 		"%.1f ms", shared->process_count,
 		(double)(kf_now_ns() - start_ns) / 1e6);

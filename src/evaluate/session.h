@@ -57,6 +57,7 @@ struct kf_session_shared {
 	uint64_t candidate_ns;		/* spent in the candidate's code */
 	uint64_t prepare_ns;		/* the first kf_prepare */
 	uint64_t memory_bytes_peak;
+	uint64_t handshake_ns;		/* taken off every time of the last process */
 	unsigned call_count, process_count;
 	enum kf_sandbox_tier tier;	/* the weakest of all processes */
 };

@@ -41,6 +41,8 @@ def test_each_prompt_carries_what_went_wrong(scratch):
     result = run(scratch, model, "-n", "3")
     assert result.status == 0, result
     second = kforge("show", scratch / "run", "2").out
+    why = kforge("show", scratch / "run", "2", "--explain").out
+    assert "What was done" in why and "prompt" not in why, why
     third = kforge("show", scratch / "run", "3").out
     assert "did not compile" in second
     assert "has no member named 'inputs'" in second, second

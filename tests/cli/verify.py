@@ -50,6 +50,18 @@ def test_words_for_people_name_state_and_reason(_):
     assert "mismatch" in result.out and "values" in result.out, result
 
 
+def test_explain_tells_why_within_80_columns(_):
+    for program, words in (
+            ("wrong.c", ("What failed", "allowed by", "its block's size")),
+            ("good.c", ("What was done", "KernelBench right", "Next")),
+            ("broken.c", ("refused it after", "Mend the first error"))):
+        result = kforge("verify", PROBLEM, DATA / program, *FAST, "--explain")
+        for word in words:
+            assert word in result.out, (word, result)
+        prose = result.out.split("What was done")[1].splitlines()
+        assert max(map(len, prose)) <= 80, result
+
+
 def test_a_live_baseline_gives_a_speedup(_):
     result = kforge("verify", PROBLEM, DATA / "good.c", "--json")
     verdict = result.json()
