@@ -14,6 +14,7 @@
 
 const struct kf_command *const kf_commands[] = {
 	&kf_command_run, &kf_command_verify, &kf_command_judge,
+	&kf_command_build,
 	&kf_command_compare, &kf_command_resume, &kf_command_status,
 	&kf_command_show,
 	&kf_command_prompt,

@@ -65,7 +65,7 @@ static const struct option option_table[] = {
 	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
 	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL, 10000 },
 	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL, 0 },
-	{ 'o', "out", "DIR", "where to write: a run's folder (default: kforge-runs/DATE-PROBLEM), an export's", TEXT, AT(out), NULL, 0 },
+	{ 'o', "out", "DIR", "where to write: a run's folder (default: kforge-runs/DATE-PROBLEM), an export's, a build's", TEXT, AT(out), NULL, 0 },
 	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
 	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
