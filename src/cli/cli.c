@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "executor/shapes.h"
+
 /* --- errors, signals, log ------------------------------------------------- */
 
 int kf_cli_fail(const struct kf_err *err)
@@ -126,6 +128,25 @@ struct kf_setup_spec kf_cli_setup_spec(const struct kf_options *options,
 		.log = log,
 		.cancel = kf_cli_cancel(),
 	};
+}
+
+enum kf_code kf_cli_open_shapes(const struct kf_options *options,
+				struct kf_setup_spec *spec,
+				struct kf_err *err)
+{
+	json_t *shapes = NULL;
+	enum kf_code code = KF_OK;
+
+	if (options->shapes)
+		code = kf_shapes_read(options->shapes, &shapes, err);
+	spec->shapes = shapes;
+	return code;
+}
+
+void kf_cli_close_shapes(struct kf_setup_spec *spec)
+{
+	json_decref((json_t *)(uintptr_t)spec->shapes);
+	spec->shapes = NULL;
 }
 
 /* --- printing ------------------------------------------------------------- */

@@ -63,6 +63,13 @@ void kf_cli_time(double ns, char out[32]);
 /* "2.10x", "~2.10x" where it is not conclusive; "-" for NaN. */
 void kf_cli_ratio(double ratio, bool conclusive, char out[32]);
 
+/* Reads the file of --shapes, if it was given, into spec->shapes; to be closed
+ * again, also on failure, when what was opened with spec has its own. */
+enum kf_code kf_cli_open_shapes(const struct kf_options *options,
+				struct kf_setup_spec *spec,
+				struct kf_err *err);
+void kf_cli_close_shapes(struct kf_setup_spec *spec);
+
 /* The outcome of a run, from its store: a table, or JSON. */
 enum kf_code kf_cli_report(const char *run_dir, bool json,
 			   struct kf_err *err);

@@ -70,6 +70,7 @@ static const struct option option_table[] = {
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
 	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
 	{ 0, "dtype", "TYPE", "run the problem in float64, float32, float16 or bfloat16 (default: its own; in C: float64, float32)", CHOICE, AT(dtype), dtype_choice, 0 },
+	{ 0, "shapes", "FILE", "judge on several shapes: a JSON list of names, sizes and types (docs/problems.md)", TEXT, AT(shapes), NULL, 0 },
 	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL, 0 },
 	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL, 0 },
 	{ 0, "temperature", "X", "sent to the model if given", REAL, AT(temperature), NULL, 0 },

@@ -21,7 +21,8 @@ struct kf_options {
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
 	bool all, force;
 	uint64_t verbose;
-	const char *platform, *model, *size, *out, *record, *prompts, *python;
+	const char *platform, *model, *size, *shapes, *out, *record, *prompts;
+	const char *python;
 	const char *cache;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;

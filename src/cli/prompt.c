@@ -39,6 +39,7 @@ static int prompt(const struct kf_options *options, const char **argument,
 		.attempt_max = (unsigned)options->attempts,
 		.target_speedup = options->target,
 	};
+	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
 	struct kf_target target = { 0 };
 	struct kf_setup setup = { 0 };
 	struct kf_err err = { 0 };
@@ -51,13 +52,18 @@ static int prompt(const struct kf_options *options, const char **argument,
 	spec = kf_cli_setup_spec(options, &log);
 	spec.baseline = KF_BASELINE_NONE;
 	spec.measure = true;
-	code = kf_setup_open(&spec, &setup, &err);
+	code = kf_cli_open_shapes(options, &spec, &err);
+	if (!code)
+		code = kf_setup_open(&spec, &setup, &err);
+	kf_cli_close_shapes(&spec);
 	if (!code)
 		code = kf_target_open(&setup, argument[0], &target, &err);
 	req.platform = setup.platform;
 	req.device = &setup.device;
 	req.problem = &target.problem;
 	req.bundle = &target.bundle;
+	req.shape = shape;
+	req.shape_count = kf_loop_shapes(&target, shape);
 	if (!code)
 		code = print_prompt(options, &req, &err);
 	kf_target_release(&target);
@@ -69,7 +75,7 @@ const struct kf_command kf_command_prompt = {
 	.name = "prompt",
 	.arguments = "PROBLEM",
 	.summary = "show what would be sent to the model, and send nothing",
-	.options = "platform set size dtype prompts context attempts target "
+	.options = "platform set size dtype shapes prompts context attempts target "
 		   "threads sandbox python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 1,

@@ -13,6 +13,8 @@ struct line {
 	bool health_known, healthy;
 	const char *unhealthy;		/* token of the reason, "" if healthy */
 	double time_ns, baseline_ns, speedup;
+	double worst_speedup;		/* of several shapes; NaN: there is one */
+	const char *worst_shape;
 };
 
 /* The report under way. */
@@ -37,6 +39,7 @@ static struct line summarize(const char *name,
 		.time_ns = (double)NAN,
 		.baseline_ns = (double)NAN,
 		.speedup = (double)NAN,
+		.worst_speedup = (double)NAN,
 	};
 
 	if (count)
@@ -54,6 +57,8 @@ static struct line summarize(const char *name,
 		line.baseline_ns = a->baseline_ns;
 		line.speedup = a->speedup;
 		line.conclusive = a->conclusive;
+		line.worst_speedup = a->worst_speedup;
+		line.worst_shape = a->worst_shape;
 	}
 	free(p);
 	return line;
@@ -132,6 +137,10 @@ static json_t *line_to_json(const struct line *line, const json_t *health,
 	set(o, "baseline_ns", kf_json_number(line->baseline_ns));
 	set(o, "speedup", kf_json_number(line->speedup));
 	set(o, "conclusive", json_boolean(line->conclusive));
+	if (!isnan(line->worst_speedup))
+		set(o, "worst_shape", json_pack("{s:s, s:f}", "name",
+						line->worst_shape, "speedup",
+						line->worst_speedup));
 	set(o, "attempts", attempts_to_json(attempts));
 	return o;
 }
@@ -151,6 +160,9 @@ static void print_line(const struct line *line)
 			 line->attempt_count);
 	printf("%-20s %-20s %-18s %10s %10s %9s", line->name, line->state,
 	       best, time, baseline, ratio);
+	if (!isnan(line->worst_speedup))
+		printf("  worst %.2fx (%s)", line->worst_speedup,
+		       line->worst_shape);
 	if (line->unhealthy[0])
 		printf("  unhealthy: %s", line->unhealthy);
 	putchar('\n');

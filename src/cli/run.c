@@ -99,12 +99,15 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
 		.attempt_max = spec->attempt_max,
 		.target_speedup = spec->target_speedup,
 	};
+	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
 	struct kf_target target = { 0 };
 	struct kf_prompt prompt = { 0 };
 	enum kf_code code = kf_target_open(setup, path, &target, err);
 
 	req.problem = &target.problem;
 	req.bundle = &target.bundle;
+	req.shape = shape;
+	req.shape_count = kf_loop_shapes(&target, shape);
 	if (!code && !spec->force)
 		code = kf_target_healthy(&target, err);
 	if (!code)
@@ -241,6 +244,8 @@ static int run(const struct kf_options *options, const char **argument,
 			"kinds");
 		return kf_cli_fail(&err);
 	}
+	if (kf_cli_open_shapes(options, &spec.setup, &err))
+		return kf_cli_fail(&err);
 	for (size_t i = 0; i < argument_count; i++) {
 		if (kf_paths_add_problems(&problems, argument[i], &err)) {
 			status = kf_cli_fail(&err);
@@ -277,6 +282,7 @@ static int run(const struct kf_options *options, const char **argument,
 	status = options->dry_run ? dry_run(&spec) :
 		 work(&spec, false, options);
 out:
+	kf_cli_close_shapes(&spec.setup);
 	free(python);
 	free(cache);
 	free(model);
@@ -317,7 +323,7 @@ const struct kf_command kf_command_run = {
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
 	.options = "platform model attempts target out start set size dtype "
-		   "record prompts temperature max-tokens budget-tokens "
+		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
 		   "rules baseline calls seed threads sandbox python cache "
 		   "json quiet verbose help",

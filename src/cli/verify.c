@@ -87,7 +87,10 @@ static enum kf_code open_all(struct kf_verify *v, const char *problem,
 	if (v->options->watch && strcmp(v->file[0], "-") == 0)
 		return kf_fail(err, KF_E_INPUT, "--watch needs files: standard "
 			       "input is read only once");
-	code = kf_setup_open(&spec, &v->setup, err);
+	code = kf_cli_open_shapes(v->options, &spec, err);
+	if (!code)
+		code = kf_setup_open(&spec, &v->setup, err);
+	kf_cli_close_shapes(&spec);
 	if (!code)
 		code = kf_candidate_read(v->file, v->file_count,
 					 v->setup.platform, &v->candidate,
@@ -148,7 +151,7 @@ const struct kf_command kf_command_verify = {
 	.name = "verify",
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
-	.options = "platform set size dtype rules baseline calls seed stop-after "
+	.options = "platform set size dtype shapes rules baseline calls seed stop-after "
 		   "threads sandbox python cache watch explain json "
 		   "quiet verbose help",
 	.argument_min = 2,

@@ -15,6 +15,7 @@
 #include "evaluate/worker.h"
 
 struct kf_health;
+struct kf_shape_result;		/* evaluate/shapes.h */
 
 enum kf_state {		/* kept in stores: never renumber */
 	KF_STATE_NONE = 0,	/* no verdict: trouble of ours */
@@ -114,6 +115,11 @@ struct kf_verdict {
 	/* Why the problem is unhealthy, token and sentence (health.h); "" if
 	 * it is healthy, or that is not known. */
 	char unhealthy[32], unhealthy_text[512];
+
+	/* Judged on several shapes: then times and speed-up are geometric
+	 * means (shapes.h). Owned; NULL: on one, which has no name. */
+	struct kf_shape_result *shape;
+	size_t shape_count;
 };
 
 /* Whether a fixed plan of that many calls can be kept; 0 is no fixed plan. To

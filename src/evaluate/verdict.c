@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "evaluate/health.h"
+#include "evaluate/shapes.h"
 
 static const char *const state_name[] = {
 	[KF_STATE_NONE] = "none",
@@ -48,6 +49,9 @@ const char *kf_rules_name(enum kf_rules rules)
 void kf_verdict_release(struct kf_verdict *verdict)
 {
 	kf_buf_release(&verdict->compiler_log);
+	free(verdict->shape);
+	verdict->shape = NULL;
+	verdict->shape_count = 0;
 	free(verdict->compiler);
 	verdict->compiler = NULL;
 	kf_buf_release(&verdict->text);
@@ -116,6 +120,20 @@ static json_t *name_or_null(const char *name)
 		json_null();
 }
 
+/* Only where there are several. */
+static void set_shapes(json_t *json, const struct kf_verdict *v)
+{
+	size_t worst = kf_shapes_worst(v);
+
+	if (!v->shape_count)
+		return;
+	json_object_set_new(json, "shapes", kf_shapes_to_json(v));
+	if (worst < v->shape_count)
+		json_object_set_new(json, "worst_shape", json_pack(
+			"{s:s, s:f}", "name", v->shape[worst].name,
+			"speedup", v->shape[worst].speedup.ratio));
+}
+
 json_t *kf_verdict_to_json(const struct kf_verdict *v)
 {
 	json_t *json = json_object();
@@ -138,6 +156,7 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 			    json_boolean(v->baseline_live));
 	json_object_set_new(json, "speedup", ratio_to_json(&v->speedup));
 	json_object_set_new(json, "conclusive", json_boolean(v->conclusive));
+	set_shapes(json, v);
 	json_object_set_new(json, "kernelbench_good",
 			    json_boolean(v->kernelbench_good));
 	json_object_set_new(json, "healthy", json_boolean(!v->unhealthy[0]));
@@ -183,7 +202,10 @@ static void say_time(double ns, struct kf_buf *out)
 
 static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 {
-	kf_buf_puts(out, "time: ");
+	size_t worst = kf_shapes_worst(v);
+
+	kf_buf_puts(out, v->shape_count ? "means over all shapes: " :
+		    "time: ");
 	say_time(v->time_ns, out);
 	kf_buf_puts(out, " a call (median)");
 	if (!isnan(v->baseline_ns)) {
@@ -198,6 +220,10 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 		kf_buf_printf(out, " (95 %% interval %.3g to %.3g, %zu "
 			      "blocks)", v->speedup.low, v->speedup.high,
 			      v->speedup.block_count);
+	if (worst < v->shape_count)
+		kf_buf_printf(out, "; worst %.3g (%s)",
+			      v->shape[worst].speedup.ratio,
+			      v->shape[worst].name);
 	kf_buf_puts(out, "\n");
 	if (!v->conclusive)
 		kf_buf_puts(out, "      not conclusive: the interval is wide, "

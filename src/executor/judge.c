@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "evaluate/shapes.h"
+
 #define JUDGE_TRIES 3
 
 static enum kf_code write_example(const struct kf_platform *platform,
@@ -136,8 +138,8 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 	};
 }
 
-enum kf_code kf_judge(const struct kf_judge_spec *spec,
-		      struct kf_verdict *out, struct kf_err *err)
+static enum kf_code judge_one(const struct kf_judge_spec *spec,
+			      struct kf_verdict *out, struct kf_err *err)
 {
 	struct kf_setup *setup = spec->setup;
 	const struct kf_problem_spec *problem_spec = &setup->problem_spec;
@@ -169,4 +171,44 @@ enum kf_code kf_judge(const struct kf_judge_spec *spec,
 		code = kf_baseline_store(problem_spec, &spec->target->problem,
 					 (uint64_t)out->baseline_ns, err);
 	return code;
+}
+
+/* Does the program deserve to be tried on the next shape? */
+static bool goes_on(const struct kf_verdict *verdict)
+{
+	return verdict->state == KF_CORRECT;
+}
+
+static enum kf_code judge_shapes(const struct kf_judge_spec *spec,
+				 struct kf_verdict *out, struct kf_err *err)
+{
+	const struct kf_target *first = spec->target;
+	size_t count = first->more_count + 1;
+	struct kf_judge_spec one = *spec;
+	enum kf_code code = KF_OK;
+
+	*out = (struct kf_verdict) { 0 };
+	for (size_t i = 0; !code && i < count; i++) {
+		struct kf_verdict verdict;
+
+		one.target = i ? &first->more[i - 1] : first;
+		code = judge_one(&one, &verdict, err);
+		if (!code)
+			kf_shapes_take(out, one.target->problem.shape,
+				       &verdict);
+		kf_verdict_release(&verdict);
+		if (!code && !goes_on(out))
+			break;
+	}
+	if (!code)
+		kf_shapes_end(out, count);
+	return code;
+}
+
+enum kf_code kf_judge(const struct kf_judge_spec *spec,
+		      struct kf_verdict *out, struct kf_err *err)
+{
+	if (spec->target->problem.shape)
+		return judge_shapes(spec, out, err);
+	return judge_one(spec, out, err);
 }

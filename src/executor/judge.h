@@ -29,7 +29,10 @@ struct kf_judge_spec {
 /* The same as evaluate asks for it: for who times programs by other plans. */
 struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec);
 
-/* kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
+/* With several shapes: on each in turn, until one on which the program is not
+ * correct (evaluate/shapes.h).
+ *
+ * kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
  * that a repetition cannot mend (stopped by the user, nothing there to run
  * with) is returned at once. A compiler that refuses a program must once have
  * compiled the platform's own example, else the refusal is KF_E_UNAVAIL. */

@@ -89,7 +89,8 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 {
 	enum kf_code code;
 
-	*out = (struct kf_setup) { .baseline = spec->baseline };
+	*out = (struct kf_setup) { .baseline = spec->baseline,
+		.shapes = json_incref((json_t *)(uintptr_t)spec->shapes) };
 	code = kf_platform_load(spec->platform, &out->platform, err);
 	if (code)
 		return code;
@@ -125,5 +126,6 @@ void kf_setup_release(struct kf_setup *setup)
 	free(setup->lock_path);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);
+	json_decref(setup->shapes);
 	*setup = (struct kf_setup) { 0 };
 }

@@ -14,6 +14,7 @@ struct kf_setup_spec {
 	size_t set_count;
 	const char *size;		/* NULL, or a preset of problems */
 	enum kf_dtype dtype;		/* NONE: the problem's own */
+	const json_t *shapes;		/* kf_shapes_read; NULL: one shape */
 	const char *cache_path;		/* NULL: the user's cache folder */
 	unsigned threads;		/* 0: as many as the device has units */
 	enum kf_sandbox_tier tier_min;
@@ -28,6 +29,7 @@ struct kf_setup {
 	struct kf_device_info device;
 	struct kf_problem_spec problem_spec;	/* path is filled in per problem */
 	enum kf_baseline_use baseline;
+	json_t *shapes;			/* owned; the spec's */
 	unsigned threads;
 	bool compiler_proved;		/* it has compiled our own example */
 	char *lock_path;		/* owned; of the device, while it is timed:

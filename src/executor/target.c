@@ -1,5 +1,7 @@
 #include "executor/target.h"
 
+#include "executor/shapes.h"
+
 enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 struct kf_problem *problem,
 					 struct kf_target *out,
@@ -29,21 +31,40 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 	return code;
 }
 
+enum kf_code kf_target_open_take_shapes(const struct kf_setup *setup,
+					struct kf_problem *problem,
+					size_t count, struct kf_target *out,
+					struct kf_err *err)
+{
+	enum kf_code code = kf_target_open_take_problem(setup, &problem[0],
+							out, err);
+
+	if (count > 1)
+		out->more = kf_alloc((count - 1) * sizeof(out->more[0]));
+	for (size_t i = 1; !code && i < count; i++) {
+		code = kf_target_open_take_problem(setup, &problem[i],
+						   &out->more[i - 1], err);
+		out->more_count = i;
+	}
+	return code;
+}
+
 enum kf_code kf_target_open(const struct kf_setup *setup, const char *path,
 			    struct kf_target *out, struct kf_err *err)
 {
 	struct kf_problem_spec spec = setup->problem_spec;
-	struct kf_problem problem = { 0 };
+	struct kf_problem *problem;
 	enum kf_code code;
+	size_t count;
 
 	*out = (struct kf_target) { 0 };
 	spec.path = path;
-	code = kf_problem_read(&spec, &problem, err);
-	if (code) {
-		kf_problem_release(&problem);
-		return code;
-	}
-	return kf_target_open_take_problem(setup, &problem, out, err);
+	code = kf_shapes_problems(&spec, setup->shapes, &problem, &count, err);
+	if (!code)
+		code = kf_target_open_take_shapes(setup, problem, count, out,
+						  err);
+	kf_shapes_problems_free(problem, count);
+	return code;
 }
 
 enum kf_code kf_target_healthy(const struct kf_target *target,
@@ -58,6 +79,9 @@ enum kf_code kf_target_healthy(const struct kf_target *target,
 
 void kf_target_release(struct kf_target *target)
 {
+	for (size_t i = 0; i < target->more_count; i++)
+		kf_target_release(&target->more[i]);
+	free(target->more);
 	kf_baseline_free(target->baseline);
 	kf_health_release(&target->health);
 	kf_bundle_release(&target->bundle);

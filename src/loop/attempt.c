@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "loop/loop.h"
+
 struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
 {
 	struct kf_attempt *attempt;
@@ -17,6 +19,7 @@ struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
 		.speedup = (double)NAN,
 		.speedup_low = (double)NAN,
 		.speedup_high = (double)NAN,
+		.worst_speedup = (double)NAN,
 	};
 	return attempt;
 }
@@ -61,9 +64,19 @@ static void set_judged(struct kf_attempt *attempt, enum kf_state state,
 	attempt->feedback = kf_strdup(feedback);
 }
 
+static void set_worst(struct kf_attempt *attempt, const char *shape,
+		      double speedup)
+{
+	snprintf(attempt->worst_shape, sizeof(attempt->worst_shape), "%s",
+		 shape);
+	attempt->worst_speedup = speedup;
+}
+
 void kf_attempt_judged(struct kf_attempt *attempt,
 		       const struct kf_verdict *verdict)
 {
+	size_t worst;
+
 	set_judged(attempt, verdict->state, verdict->reason,
 		   kf_buf_str(&verdict->text));
 	attempt->time_ns = verdict->time_ns;
@@ -72,6 +85,10 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 	attempt->speedup_low = verdict->speedup.low;
 	attempt->speedup_high = verdict->speedup.high;
 	attempt->conclusive = verdict->conclusive;
+	worst = kf_shapes_worst(verdict);
+	if (worst < verdict->shape_count)
+		set_worst(attempt, verdict->shape[worst].name,
+			  verdict->shape[worst].speedup.ratio);
 }
 
 /* [{"name","hash"}] back into files. */
@@ -139,7 +156,7 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 				 struct kf_attempt *a, struct kf_err *err)
 {
 	json_t *verdict = NULL;
-	const json_t *ratio;
+	const json_t *ratio, *worst;
 	enum kf_code code;
 
 	a->id = row->id;
@@ -164,6 +181,9 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 	a->speedup_low = kf_json_real(ratio, "low", (double)NAN);
 	a->speedup_high = kf_json_real(ratio, "high", (double)NAN);
 	a->conclusive = kf_json_bool(verdict, "conclusive", false);
+	worst = json_object_get(verdict, "worst_shape");
+	set_worst(a, kf_json_str(worst, "name", ""),
+		  kf_json_real(worst, "speedup", (double)NAN));
 	json_decref(verdict);
 	return KF_OK;
 }
@@ -228,6 +248,27 @@ struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
 				isfinite(l->attempt[i].speedup),
 		};
 	return out;
+}
+
+static struct kf_prompt_shape shape_of(const struct kf_target *target)
+{
+	return (struct kf_prompt_shape) {
+		.name = target->problem.shape, .bundle = &target->bundle,
+	};
+}
+
+size_t kf_loop_shapes(const struct kf_target *target,
+		      struct kf_prompt_shape out[KF_PROMPT_SHAPES])
+{
+	size_t count = 0;
+
+	if (!target->problem.shape)
+		return 0;
+	out[count++] = shape_of(target);
+	for (size_t i = 0; i < target->more_count &&
+	     count < KF_PROMPT_SHAPES; i++)
+		out[count++] = shape_of(&target->more[i]);
+	return count;
 }
 
 struct kf_prompt_attempt kf_attempt_for_prompt(const struct kf_attempt *a)

@@ -6,7 +6,7 @@
 #define KF_ATTEMPT_H
 
 #include "candidate/candidate.h"
-#include "evaluate/evaluate.h"
+#include "evaluate/shapes.h"
 #include "loop/policy.h"
 #include "prompt/prompt.h"
 #include "store/store.h"
@@ -27,6 +27,8 @@ struct kf_attempt {
 	char *feedback;			/* owned; the verdict's text */
 	double time_ns, baseline_ns, speedup, speedup_low, speedup_high;
 	bool conclusive;
+	char worst_shape[KF_SHAPE_NAME];	/* "" unless judged on several */
+	double worst_speedup;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */
 	uint64_t tokens;		/* in and out */
 };

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "executor/shapes.h"
 #include "loop/publish.h"
 
 /* One problem of the run. */
@@ -69,7 +70,10 @@ static enum kf_code make_prompt(struct lane *lane,
 	size_t count = kf_attempts_judged(list);
 	struct kf_prompt_attempt *history = kf_alloc((count + 1) *
 						     sizeof(*history));
+	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
 	struct kf_prompt_request req = {
+		.shape = shape,
+		.shape_count = kf_loop_shapes(&lane->target, shape),
 		.platform = lane->run->setup.platform,
 		.device = &lane->run->setup.device,
 		.problem = &lane->target.problem,
@@ -600,6 +604,7 @@ static enum kf_code publish_again(struct lane *lane, struct kf_err *err)
 /* A problem as the store keeps it: it is judged by the text that the run
  * began with, whatever has become of the file. */
 static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
+				       const json_t *shape,
 				       struct kf_problem *out,
 				       struct kf_err *err)
 {
@@ -607,28 +612,52 @@ static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
 	struct kf_buf text = { .max = KF_REPLY_BYTES };
 	enum kf_code code;
 
-	code = kf_store_get(run->store, kf_json_str(info, "source", ""),
+	code = kf_store_get(run->store, kf_json_str(shape ? shape : info,
+						    "source", ""),
 			    &text, err);
 	*out = (struct kf_problem) {
 		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
 		.path = kf_strdup(kf_json_str(info, "path", "")),
 		.name = kf_strdup(kf_json_str(row, "name", "")),
 		.source = kf_strdup(kf_buf_str(&text)),
+		.shape = kf_strdup(kf_json_str(shape, "name", NULL)),
 	};
 	snprintf(out->hash, sizeof(out->hash), "%s",
-		 kf_json_str(row, "hash", ""));
+		 kf_json_str(shape ? shape : row, "hash", ""));
 	kf_buf_release(&text);
 	return code;
 }
 
-static enum kf_code open_target_take_problem(const struct kf_run *run,
-					     struct kf_problem *problem,
-					     struct kf_target *out,
-					     struct kf_err *err)
+/* Likewise, in all shapes on which programs are judged: *out is an array of
+ * *count, for kf_shapes_problems_free. */
+static enum kf_code shapes_from_store(struct kf_run *run, const json_t *row,
+				      struct kf_problem **out, size_t *count,
+				      struct kf_err *err)
 {
-	enum kf_code code = kf_target_open_take_problem(&run->setup, problem,
-							out, err);
+	const json_t *shapes = json_object_get(json_object_get(row, "info"),
+					       "shapes");
+	enum kf_code code = KF_OK;
 
+	*count = json_array_size(shapes) ? json_array_size(shapes) : 1;
+	*out = kf_alloc(*count * sizeof(**out));
+	for (size_t i = 0; !code && i < *count; i++)
+		code = problem_from_store(run, row, json_array_get(shapes, i),
+					  &(*out)[i], err);
+	return code;
+}
+
+static enum kf_code open_target(struct kf_run *run, const json_t *row,
+				struct kf_target *out, struct kf_err *err)
+{
+	struct kf_problem *problem;
+	enum kf_code code;
+	size_t count;
+
+	code = shapes_from_store(run, row, &problem, &count, err);
+	if (!code)
+		code = kf_target_open_take_shapes(&run->setup, problem, count,
+						  out, err);
+	kf_shapes_problems_free(problem, count);
 	return code ? code :
 	       kf_evaluate_check_calls(&out->problem, &out->bundle,
 				       run->spec->call_count_fixed, err);
@@ -653,15 +682,9 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 		.run = run,
 		.problem_id = kf_json_int(row, "id", 0),
 	};
-	struct kf_problem problem = { 0 };
 	enum kf_code code;
 
-	code = problem_from_store(run, row, &problem, err);
-	if (code) {
-		kf_problem_release(&problem);
-		return code;
-	}
-	code = open_target_take_problem(run, &problem, &lane.target, err);
+	code = open_target(run, row, &lane.target, err);
 	code = kf_run_check_health(run, lane.problem_id, &lane.target, code,
 				   err);
 	if (code) {

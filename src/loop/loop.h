@@ -80,4 +80,9 @@ KF_MUST_CHECK enum kf_code kf_loop_run(const struct kf_run_spec *spec,
 		bool resume, const struct kf_watch *watch,
 		struct kf_run_summary *out, struct kf_err *err);
 
+/* The shapes of a target as prompts show them; borrows. Returns how many; 0
+ * where there is only one. */
+size_t kf_loop_shapes(const struct kf_target *target,
+		      struct kf_prompt_shape out[KF_PROMPT_SHAPES]);
+
 #endif

@@ -1,42 +1,67 @@
 /* A run: its settings, its problems, and going on with one that was stopped. */
 #include "loop/run.h"
 
+#include "executor/shapes.h"
 #include "loop/settings.h"
+
+/* Its texts go to the store, one for each shape. */
+static enum kf_code add_shapes(struct kf_run *run,
+			       const struct kf_problem *problem, size_t count,
+			       json_t *list, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < count; i++) {
+		char source[KF_HASH_HEX];
+
+		code = kf_store_put(run->store, problem[i].source,
+				    strlen(problem[i].source), source, err);
+		if (!code)
+			json_array_append_new(list, json_pack(
+				"{s:s?, s:s, s:s}", "name", problem[i].shape,
+				"source", source, "hash", problem[i].hash));
+	}
+	return code;
+}
 
 static enum kf_code add_problem(struct kf_run *run, const char *path,
 				json_t *seen, struct kf_err *err)
 {
 	struct kf_problem_spec spec = run->setup.problem_spec;
-	struct kf_problem problem = { 0 };
-	char hash[KF_HASH_HEX];
-	json_t *info = NULL;
+	json_t *info = NULL, *shapes = json_array();
+	struct kf_problem *problem;
 	enum kf_code code;
+	size_t count;
 	int64_t id;
 
 	spec.path = path;
-	code = kf_problem_read(&spec, &problem, err);
+	code = kf_shapes_problems(&spec, run->setup.shapes, &problem, &count,
+				  err);
 	if (code)
 		goto out;
-	if (json_object_get(seen, problem.name)) {
+	if (json_object_get(seen, problem->name)) {
 		code = kf_fail(err, KF_E_INPUT,
 			       "%s and %s would both be called %s in this run: "
 			       "rename one file or make two runs",
-			       kf_json_str(seen, problem.name, ""), path,
-			       problem.name);
+			       kf_json_str(seen, problem->name, ""), path,
+			       problem->name);
 		goto out;
 	}
-	json_object_set_new(seen, problem.name, json_string(path));
-	code = kf_store_put(run->store, problem.source,
-			    strlen(problem.source), hash, err);
+	json_object_set_new(seen, problem->name, json_string(path));
+	code = add_shapes(run, problem, count, shapes, err);
 	if (code)
 		goto out;
 	info = json_pack("{s:s, s:s, s:s}", "path", path, "kind",
-			 kf_problem_kind_name(problem.kind), "source", hash);
-	code = kf_store_problem_add(run->store, problem.name, problem.hash,
+			 kf_problem_kind_name(problem->kind), "source",
+			 kf_json_str(json_array_get(shapes, 0), "source", ""));
+	if (problem->shape)
+		json_object_set(info, "shapes", shapes);
+	code = kf_store_problem_add(run->store, problem->name, problem->hash,
 				    info, &id, err);
 out:
 	json_decref(info);
-	kf_problem_release(&problem);
+	json_decref(shapes);
+	kf_shapes_problems_free(problem, count);
 	return code;
 }
 

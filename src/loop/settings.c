@@ -35,6 +35,9 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	json_object_set_new(s, "set", string_list(setup->set,
 						  setup->set_count));
 	set_string(s, "size", setup->size);
+	if (setup->shapes)
+		json_object_set_new(s, "shapes",
+				    json_deep_copy(setup->shapes));
 	if (setup->dtype)
 		set_string(s, "dtype", kf_dtype_name(setup->dtype));
 	json_object_set_new(s, "start", string_list(spec->start,
@@ -104,6 +107,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->start = out->start;
 	setup->set = out->set;
 	setup->size = kf_json_str(s, "size", NULL);
+	setup->shapes = json_object_get(s, "shapes");
 	setup->dtype = kf_dtype_by_name(kf_json_str(s, "dtype", ""));
 	setup->platform = kf_json_str(s, "platform", "");
 	setup->python = kf_json_str(s, "python", NULL);

@@ -97,5 +97,6 @@ void kf_problem_release(struct kf_problem *problem)
 	free(problem->path);
 	free(problem->name);
 	free(problem->source);
+	free(problem->shape);
 	*problem = (struct kf_problem) { 0 };
 }

@@ -283,6 +283,26 @@ static json_t *problem_of(const struct kf_problem *problem,
 	return object;
 }
 
+static json_t *shapes_of(const struct kf_prompt_request *req)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < req->shape_count; i++) {
+		const struct kf_bundle *bundle = req->shape[i].bundle;
+		json_t *entry = json_object();
+
+		set_text(entry, "name", req->shape[i].name);
+		set(entry, "inputs", tensors_of(bundle->in, bundle->in_count));
+		set(entry, "weights", tensors_of(bundle->weight,
+						 bundle->weight_count));
+		set(entry, "outputs", tensors_of(bundle->out,
+						 bundle->out_count));
+		set(entry, "scalars", scalars_of(bundle));
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
 /* --- attempts -------------------------------------------------------- */
 
 static const char *language_of(const struct kf_platform *platform,
@@ -439,6 +459,7 @@ enum kf_code kf_prompt_context_make(const struct kf_prompt_request *req,
 	set(object, "platform", platform_of(req->platform));
 	set(object, "device", device_of(req->device));
 	set(object, "problem", problem_of(req->problem, req->bundle));
+	set(object, "shapes", shapes_of(req));
 	set(object, "previous", attempt_of(req->platform, req->previous));
 	set(object, "best", attempt_of(req->platform, req->best));
 	set(object, "history", history_of(req));

@@ -24,11 +24,20 @@ struct kf_prompt_attempt {
 	const char *summary;		/* model's own first sentence, or NULL */
 };
 
+/* One of several shapes on which a program is judged. */
+struct kf_prompt_shape {
+	const char *name;
+	const struct kf_bundle *bundle;
+};
+#define KF_PROMPT_SHAPES 16
+
 struct kf_prompt_request {
 	const struct kf_platform *platform;
 	const struct kf_device_info *device;
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
+	const struct kf_prompt_shape *shape;	/* the first is bundle's */
+	size_t shape_count;		/* 0: only one */
 	const char *prompts_dir;	/* override; NULL */
 	unsigned attempt, attempt_max;
 	bool optimize;			/* false: functional pass */

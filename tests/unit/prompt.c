@@ -442,7 +442,7 @@ static void test_the_context_is_what_the_document_says(void **state)
 	static const char *const keys[] = {
 		"mode", "attempt", "attempt_max", "target_speedup", "plateau",
 		"contract", "platform", "device", "problem", "previous", "best",
-		"history", "history_count",
+		"history", "history_count", "shapes",
 	};
 	struct fixture *f = *state;
 	json_t *context = kf_prompt_context(&f->req);
