@@ -58,6 +58,12 @@ static const struct choice as_choice[] = {
 	{ NULL, 0 },
 };
 
+static const struct choice kind_choice[] = {
+	{ "c", KF_PROBLEM_C },
+	{ "python", KF_PROBLEM_PYTHON },
+	{ NULL, 0 },
+};
+
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
@@ -90,6 +96,7 @@ static const struct option option_table[] = {
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
 	{ 'w', "watch", NULL, "judge again at every save of a file, until Ctrl-C", FLAG, AT(watch), NULL, 0 },
 	{ 0, "explain", NULL, "say why: stages, sets, worst elements, times, and what to do next", FLAG, AT(explain), NULL, 0 },
+	{ 0, "kind", "KIND", "of a new problem: c (default): problem.json and reference.c; python: a PyTorch file", CHOICE, AT(kind), kind_choice, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores)", COUNT, AT(jobs), NULL, 256 },
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
@@ -121,6 +128,7 @@ void kf_options_init(struct kf_options *options)
 		.temperature = (double)NAN,
 		.reply_timeout_s = 3600,
 		.sandbox = KF_TIER_MEDIUM,
+		.kind = KF_PROBLEM_C,
 	};
 }
 

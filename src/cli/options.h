@@ -28,7 +28,7 @@ struct kf_options {
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
 	uint64_t jobs;			/* 0: as many as there are cores */
-	uint64_t rules, baseline, sandbox, stop_after, dtype, as;	/* enums */
+	uint64_t rules, baseline, sandbox, stop_after, dtype, as, kind;	/* enums */
 	bool portable, unverified;
 };
 

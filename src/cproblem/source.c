@@ -192,6 +192,10 @@ static enum kf_code choose(json_t *json, const char *file,
 		code = choose_preset(json, file, spec->size, err);
 	for (size_t i = 0; i < spec->set_count && !code; i++)
 		code = choose_size(json, file, spec->set[i], err);
+	if (!code && spec->dtype && spec->dtype != KF_F32 &&
+	    spec->dtype != KF_F64)
+		code = kf_fail(err, KF_E_INPUT, "--dtype: %s is a C problem, "
+			       "which can be float32 or float64", file);
 	if (spec->dtype)
 		json_object_set_new(json, "dtype",
 				    json_string(kf_dtype_name(spec->dtype)));
