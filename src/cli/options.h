@@ -19,7 +19,7 @@ struct kf_options {
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
-	bool all, force;
+	bool all, force, fit, keep;
 	uint64_t verbose;
 	const char *platform, *model, *size, *shapes, *out, *record, *prompts;
 	const char *python;
@@ -27,6 +27,7 @@ struct kf_options {
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
+	double timeout_s, memory_gb;	/* 0: not given */
 	uint64_t jobs;			/* 0: as many as there are cores */
 	uint64_t rules, baseline, sandbox, stop_after, dtype, as, kind;	/* enums */
 	bool portable, unverified;

@@ -135,6 +135,21 @@ static bool next_assignment(const char **at, struct assignment *out)
 	return found;
 }
 
+bool kf_rewrite_next(const char **at, struct kf_assignment *out)
+{
+	struct assignment a;
+
+	do {
+		if (!next_assignment(at, &a))
+			return false;
+	} while (a.chained);
+	*out = (struct kf_assignment) {
+		.name = a.name, .name_len = a.name_len, .value = a.value,
+		.value_len = (size_t)(a.value_end - a.value),
+	};
+	return true;
+}
+
 static enum kf_code fail_unknown(const char *source, const char *by,
 				 const char *name, struct kf_err *err)
 {

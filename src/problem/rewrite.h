@@ -20,6 +20,16 @@ KF_MUST_CHECK enum kf_code kf_rewrite(const char *source, const char *set,
 				      const char *by, char **out,
 				      struct kf_err *err);
 
+/* What stands at top level; pointers into the source. */
+struct kf_assignment {
+	const char *name;
+	size_t name_len;
+	const char *value;	/* without white space around it */
+	size_t value_len;
+};
+/* The next assignment of one name from *at on, which moves behind it. */
+bool kf_rewrite_next(const char **at, struct kf_assignment *out);
+
 /* Behind the line that begins at `at`, or behind the lines, where a string or
  * a bracket goes on over its end. */
 const char *kf_rewrite_after_line(const char *at);
