@@ -30,7 +30,7 @@ struct kf_worker_spec {
 	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
 	unsigned threads;		/* OMP_NUM_THREADS */
 	bool passive;			/* threads that wait sleep: no times are
-					   taken, and others want the processors */
+					   taken, others want the processors */
 	enum kf_sandbox_tier tier_min;
 	struct kf_limits limits;	/* memory: what the program may use beside
 					   the tensors */

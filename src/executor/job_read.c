@@ -103,13 +103,10 @@ static enum kf_code refuse(const char *what, const char *name,
 		       wants);
 }
 
-/* A string without NUL, copied; NULL if it is none. */
+/* NULL if it is no string. */
 static char *copy_text(const json_t *value)
 {
-	const char *text = json_string_value(value);
-
-	return text && strlen(text) == json_string_length(value) ?
-		kf_strdup(text) : NULL;
+	return kf_strdup(json_string_value(value));
 }
 
 static enum kf_code read_text(const struct member *m, const json_t *value,
@@ -258,8 +255,7 @@ static enum kf_code add_file(struct kf_job *job, const char *what,
 	file->text = copy_text(text);
 	if (!file->text)
 		return kf_fail(err, KF_E_INPUT, "%s: \"files\" wants the text "
-			       "of %s, without a NUL, as a string", what,
-			       file->name);
+			       "of %s as a string", what, file->name);
 	file->len = strlen(file->text);
 	return KF_OK;
 }

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
+#include <unistd.h>
 
 #include "evaluate/evaluate.h"
 
@@ -1011,6 +1012,147 @@ static void test_json_has_no_nan(void **state)
 	}
 }
 
+static void test_a_judgement_may_stop_early(void **state)
+{
+	static const struct {
+		enum kf_reach stop_after, reached;
+		enum kf_state state;
+		bool ran, timed;
+	} row[] = {
+		{ KF_REACH_NONE, KF_REACH_TIME, KF_CORRECT, true, true },
+		{ KF_REACH_TIME, KF_REACH_TIME, KF_CORRECT, true, true },
+		{ KF_REACH_VALUES, KF_REACH_VALUES, KF_CORRECT, true, false },
+		{ KF_REACH_BUILD, KF_REACH_BUILD, KF_STATE_NONE, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->req.stop_after = row[i].stop_after;
+		w->req.baseline = live(w);
+		judge(w, &v);
+		assert_int_equal(v.state, row[i].state);
+		assert_int_equal(v.reached, row[i].reached);
+		assert_int_equal(script.calls > 0, row[i].ran);
+		assert_int_equal(script.baseline_calls > 0, row[i].timed);
+		assert_int_equal(!isnan(v.time_ns), row[i].timed);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_values_are_all_looked_at_before_an_early_stop(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+	json_t *sets;
+	const char *kind;
+	json_t *word;
+
+	(void)state;
+	w->req.stop_after = KF_REACH_VALUES;
+	script.candidate = ignores_weights;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_MISMATCH);
+	assert_int_equal(v.reached, KF_REACH_BUILD);
+	kf_verdict_release(&v);
+	script.candidate = right;
+	judge(w, &v);
+	sets = json_object_get(v.evidence, "sets");
+	assert_int_equal(json_object_size(sets), SETS);
+	json_object_foreach(sets, kind, word)
+		assert_string_equal(json_string_value(word), "good");
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+/* --- the device's lock ---------------------------------------------------- */
+
+struct holder { struct kf_lock lock; unsigned waits; };
+
+/* The judgement says that it waits: then the other lets go. */
+static void let_go(void *arg, enum kf_log_level level, const char *line)
+{
+	struct holder *holder = arg;
+
+	(void)level;
+	if (!strstr(line, "waiting"))
+		return;
+	holder->waits++;
+	kf_lock_release(&holder->lock);
+}
+
+static void test_times_wait_for_the_device_and_values_do_not(void **state)
+{
+	static const struct {
+		enum kf_reach stop_after;
+		unsigned waits;
+	} row[] = {
+		{ KF_REACH_VALUES, 0 },
+		{ KF_REACH_TIME, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		char path[] = "/tmp/kforge-test-XXXXXX";
+		struct world *w = world_new();
+		struct holder holder = { 0 };
+		struct kf_log log = { KF_LOG_INFO, let_go, &holder };
+		struct kf_lock after;
+		struct kf_verdict v;
+		int fd = mkstemp(path);
+
+		assert_true(fd >= 0);
+		close(fd);
+		assert_int_equal(kf_lock_try(path, &holder.lock, NULL), KF_OK);
+		assert_true(holder.lock.held);
+		w->req.lock_path = path;
+		w->req.stop_after = row[i].stop_after;
+		w->req.log = &log;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(holder.waits, row[i].waits);
+		kf_lock_release(&holder.lock);
+		assert_int_equal(kf_lock_try(path, &after, NULL), KF_OK);
+		assert_true(after.held);
+		kf_lock_release(&after);
+		kf_verdict_release(&v);
+		world_free(w);
+		unlink(path);
+	}
+}
+
+static void test_a_verdict_names_its_judge(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v, again;
+	char kernelbench[KF_JUDGE_HEX];
+	json_t *json;
+
+	(void)state;
+	w->req.device_name = "an abacus";
+	judge(w, &v);
+	assert_true(v.seed > 0 && v.seed <= (UINT64_C(1) << 53));
+	assert_string_equal(v.device, "an abacus");
+	json = kf_verdict_to_json(&v);
+	assert_string_equal(kf_json_str(json_object_get(json, "judge"),
+					"hash", ""), v.judge_hash);
+	assert_int_equal(strlen(v.judge_hash), KF_JUDGE_HEX - 1);
+	json_decref(json);
+	/* Its seed gives the same order again. */
+	w->req.seed = v.seed;
+	judge(w, &again);
+	assert_string_equal(kf_json_str(v.evidence, "order", "a"),
+			    kf_json_str(again.evidence, "order", "b"));
+	kf_judge_hash(&w->platform, KF_RULES_KERNELBENCH, kernelbench);
+	assert_string_not_equal(v.judge_hash, kernelbench);
+	kf_verdict_release(&v);
+	kf_verdict_release(&again);
+	world_free(w);
+}
+
 static void test_states_have_names(void **state)
 {
 	(void)state;
@@ -1045,6 +1187,12 @@ int main(void)
 		cmocka_unit_test(test_the_account_adds_up),
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),
 		cmocka_unit_test(test_json_has_no_nan),
+		cmocka_unit_test(test_a_judgement_may_stop_early),
+		cmocka_unit_test(
+			test_values_are_all_looked_at_before_an_early_stop),
+		cmocka_unit_test(
+			test_times_wait_for_the_device_and_values_do_not),
+		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_states_have_names),
 	};
 
