@@ -142,6 +142,20 @@ static void print_words(const struct kf_export_request *req,
 		       "must not overlap\n");
 }
 
+static enum kf_code check(const struct job *job, const struct item *item,
+			  const char *dir, struct kf_err *err)
+{
+	const struct kf_problem *problem = &item->target.problem;
+	const struct kf_export_request req = {
+		.form = (enum kf_export_form)job->options->as,
+		.platform = job->setup.platform,
+		.problem = problem->name ? problem : NULL,
+		.dir = dir,
+	};
+
+	return kf_export_check(&req, err);
+}
+
 static enum kf_code export_item(struct job *job, const struct item *item,
 				const char *dir, struct kf_err *err)
 {
@@ -183,7 +197,7 @@ static enum kf_code from_files(struct job *job, const char **argument,
 	spec.baseline = KF_BASELINE_NONE;
 	code = kf_setup_open(&spec, &job->setup, err);
 	if (!code)
-		code = kf_export_check(job->setup.platform, options->out, err);
+		code = check(job, &item, options->out, err);
 	if (!code)
 		code = kf_candidate_read(argument + 1, count - 1,
 					 job->setup.platform, &item.candidate,
@@ -195,6 +209,8 @@ static enum kf_code from_files(struct job *job, const char **argument,
 	if (!code)
 		code = kf_target_open(&job->setup, argument[0], &item.target,
 				      err);
+	if (!code)
+		code = check(job, &item, options->out, err);
 	if (!code && !options->unverified)
 		code = verify(job, &item, err);
 	if (!code && (options->unverified || item.verdict))
@@ -222,6 +238,7 @@ static enum kf_code read_problem(const struct run *run, const json_t *row,
 	code = kf_store_get(run->store, kf_json_str(info, "source", ""), &text,
 			    err);
 	*out = (struct kf_problem) {
+		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
 		.path = kf_strdup(kf_json_str(info, "path", "")),
 		.name = kf_strdup(kf_json_str(row, "name", "")),
 		.source = kf_strdup(kf_buf_str(&text)),
@@ -284,12 +301,14 @@ static enum kf_code export_row(struct job *job, const struct run *run,
 	}
 	if (code || !found)
 		goto out;
-	code = kf_export_check(job->setup.platform, dir, err);
+	code = check(job, &item, dir, err);
 	if (!code)
 		code = read_problem(run, row, &problem, err);
 	if (!code)
 		code = kf_target_open_take_problem(&job->setup, &problem,
 						   &item.target, err);
+	if (!code)
+		code = check(job, &item, dir, err);
 	if (!code && !item.verdict && !job->options->unverified)
 		code = verify(job, &item, err);
 	if (!code && (item.verdict || job->options->unverified))

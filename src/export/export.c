@@ -347,16 +347,24 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
-enum kf_code kf_export_check(const struct kf_platform *platform,
-			     const char *dir, struct kf_err *err)
+enum kf_code kf_export_check(const struct kf_export_request *req,
+			     struct kf_err *err)
 {
+	const struct kf_platform *platform = req->platform;
+
 	if (!platform->exportable || platform->file_count != 1)
 		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
 			       "cannot be exported: they are no libraries "
 			       "of C", platform->name);
-	if (kf_path_exists(dir) && !is_empty(dir))
+	if (req->form == KF_EXPORT_TORCH && req->problem &&
+	    req->problem->kind != KF_PROBLEM_PYTHON)
+		return kf_fail(err, KF_E_INPUT, "%s is a problem in C and has "
+			       "no PyTorch module to stand for: export it "
+			       "with --as c", req->problem->name);
+	if (kf_path_exists(req->dir) && !is_empty(req->dir))
 		return kf_fail(err, KF_E_INPUT, "%s is there already: name "
-			       "another folder with --out, or remove it", dir);
+			       "another folder with --out, or remove it",
+			       req->dir);
 	return KF_OK;
 }
 
@@ -422,7 +430,7 @@ enum kf_code kf_export(const struct kf_export_request *req,
 	enum kf_code code;
 
 	*out = (struct kf_export) { .example = kf_strdup("") };
-	code = kf_export_check(req->platform, req->dir, err);
+	code = kf_export_check(req, err);
 	if (code)
 		return code;
 	w.home = kf_home(err);

@@ -47,11 +47,11 @@ struct kf_export {
 };
 void kf_export_release(struct kf_export *out);
 
-/* Can programs of that platform be exported at all, and is dir free? To be
- * asked before anything is judged. */
-KF_MUST_CHECK enum kf_code kf_export_check(const struct kf_platform *platform,
-					   const char *dir,
-					   struct kf_err *err);
+/* Whether that can be exported at all, and dir is free: of a request's form,
+ * platform, problem (NULL: not known yet) and dir. To be asked before anything
+ * is judged. */
+KF_MUST_CHECK enum kf_code kf_export_check(
+		const struct kf_export_request *req, struct kf_err *err);
 /* Makes the whole folder or nothing. Platforms whose programs are no shared
  * objects are KF_E_INPUT; a folder that holds something already is KF_E_INPUT;
  * a program that does not compile here, or whose example disagrees with the

@@ -1,0 +1,13 @@
+/* alpha x + beta y */
+#include <kforge/program.h>
+
+int kf_forward(struct kf_call *c)
+{
+	float alpha = (float)c->scalar[0].f, beta = (float)c->scalar[1].f;
+	const float *x = c->in[0].data, *y = c->in[1].data;
+	float *z = c->out[0].data;
+
+	for (int64_t i = 0; i < kf_numel(&c->out[0]); i++)
+		z[i] = alpha * x[i] + beta * y[i];
+	return 0;
+}
