@@ -42,8 +42,7 @@ const char *kforge_message(int status)
 		[KFORGE_OK] = "good",
 		[KFORGE_E_ARGUMENT] = "a pointer is NULL",
 		[KFORGE_E_MEMORY] = "out of memory",
-		[KFORGE_E_CPU] = "this library was built for a processor with "
-				 "more instructions: run make here again",
+		[KFORGE_E_CPU] = "built for another processor: run make again",
 		[KFORGE_E_PROGRAM] = "the program returned an error",
 		[KFORGE_E_DEVICE] = "a tensor is not in host memory",
 		[KFORGE_E_DTYPE] = "a tensor has another element type",
@@ -109,12 +108,9 @@ static size_t rounded(size_t bytes)
 /* Aligned to 256 bytes, and a whole number of them; NULL if there is none. */
 static void *allocate(size_t bytes)
 {
-	void *data = NULL;
-
-	if (bytes > SIZE_MAX - OUT_ALIGNMENT ||
-	    posix_memalign(&data, OUT_ALIGNMENT, rounded(bytes ? bytes : 1)))
+	if (bytes > SIZE_MAX - OUT_ALIGNMENT)
 		return NULL;
-	return data;
+	return aligned_alloc(OUT_ALIGNMENT, rounded(bytes ? bytes : 1));
 }
 
 static void *sizing_temp(struct kforge_context *x, size_t bytes)

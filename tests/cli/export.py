@@ -1,0 +1,505 @@
+#!/usr/bin/env python3
+"""kforge export --as c: the library, its header, its example, its DLPack
+entries, and what is not exported."""
+
+import ctypes
+import functools
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from harness import (DATA, EXIT, PROBLEM, ROOT, kforge, reply, run_tests,
+                     script_model)
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+C_PROBLEM = ROOT / "problems" / "c" / "softmax"
+C_PROGRAM = ROOT / "tests" / "data" / "programs" / "softmax"
+
+# Uses everything that a context has to give: kept memory, scratch, threads.
+BUSY = r"""
+#include <kforge/program.h>
+
+#include <string.h>
+
+int kf_prepare(struct kf_call *c)
+{
+	float *kept = kf_keep(c, 0, 2 * 96 * sizeof(float));
+	float *half = kf_temp(c, 96 * sizeof(float));
+
+	if (!kept || !half)
+		return 1;
+	memcpy(half, kf_weight(c, "scale")->data, 96 * sizeof(float));
+	memcpy(kept, half, 96 * sizeof(float));
+	memcpy(kept + 96, kf_weight(c, "shift")->data, 96 * sizeof(float));
+	return 0;
+}
+
+int kf_forward(struct kf_call *c)
+{
+	const float *kept = kf_keep(c, 0, 2 * 96 * sizeof(float));
+	const float *x = c->in[0].data;
+	float *y = c->out[0].data;
+	float *product = kf_temp(c, 64 * 96 * sizeof(float));
+	float *more = kf_temp(c, 1000);
+
+	if (!kept || !product || !more || (uintptr_t)more % 256)
+		return 1;
+	#pragma omp parallel for
+	for (int i = 0; i < 64 * 96; i++)
+		product[i] = x[i] * kept[i % 96];
+	for (int i = 0; i < 64 * 96; i++) {
+		y[i] = product[i] + kept[96 + i % 96];
+		y[i] = y[i] > 0 ? y[i] : 0;
+	}
+	return 0;
+}
+"""
+
+# The same results by way of malloc, and a variable that calls share.
+WASTEFUL = r"""
+#include <kforge/program.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int calls;
+
+int kf_forward(struct kf_call *c)
+{
+	const float *scale = kf_weight(c, "scale")->data;
+	const float *shift = kf_weight(c, "shift")->data;
+	float *x = malloc(64 * 96 * sizeof(float)), *y = c->out[0].data;
+
+	if (!x)
+		return 1;
+	calls++;
+	memcpy(x, c->in[0].data, 64 * 96 * sizeof(float));
+	for (int i = 0; i < 64 * 96; i++) {
+		y[i] = x[i] * scale[i % 96] + shift[i % 96];
+		y[i] = y[i] > 0 ? y[i] : 0;
+	}
+	free(x);
+	return calls < 0;
+}
+"""
+
+# Counts what the library allocates: this program's malloc hides libc's.
+COUNTER = r"""
+#include "scale_shift.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "safetensors.h"
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+static long allocations;
+
+void *malloc(size_t size)
+{
+	allocations++;
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	allocations++;
+	return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	allocations++;
+	return __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	allocations++;
+	return __libc_memalign(alignment, size);
+}
+
+int main(void)
+{
+	static float x[64 * 96 + 1], y[64 * 96 + 1], scale[96], shift[96];
+	struct scale_shift_weights weights = { scale, shift };
+	struct scale_shift_context *made;
+	long at_creation;
+
+	if (scale_shift_create(&weights, &made) ||
+	    scale_shift_forward(made, x, y))
+		return 1;
+	at_creation = allocations;
+	for (int i = 0; i < 5; i++)	/* aligned, and not */
+		if (scale_shift_forward(made, x + i % 2, y + i % 2))
+			return 1;
+	printf("%ld %ld\n", at_creation, allocations - at_creation);
+	scale_shift_free(made);
+	return 0;
+}
+"""
+
+
+def export(scratch, program, *options, problem=PROBLEM):
+    out = scratch / "out"
+    source = scratch / "program.c"
+    if isinstance(program, str):
+        source.write_text(program)
+        program = source
+    result = kforge("export", problem, program, "--as", "c", "-o", out,
+                    "--json", *options)
+    assert result.status == 0, result
+    return out, result.json()["exports"][0]
+
+
+@functools.lru_cache(maxsize=None)
+def busy_once():
+    folder = tempfile.TemporaryDirectory(prefix="kforge-cli-")
+    return folder, export(pathlib.Path(folder.name), BUSY)[1]
+
+
+def export_busy(scratch):
+    folder, made = busy_once()
+    out = scratch / "busy"
+    shutil.copytree(pathlib.Path(folder.name) / "out", out)
+    return out, made
+
+
+def run(*command, cwd=None):
+    done = subprocess.run([str(c) for c in command], cwd=cwd, text=True,
+                          capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def refused(scratch, status, word, *arguments):
+    result = kforge("export", *arguments)
+    assert result.status == EXIT[status], (arguments, result)
+    assert word in result.err and result.out == "", (arguments, result)
+    assert not (scratch / "out").exists(), "something was left behind"
+    leftovers = [p.name for p in scratch.iterdir() if p.name[:4] == "out."]
+    assert not leftovers, leftovers
+    return result
+
+
+# --- the library --------------------------------------------------------------
+
+
+def test_the_example_agrees_with_the_reference(scratch):
+    out, made = export(scratch, DATA / "good.c")
+    assert "this agrees with the reference" in made["example"], made
+    assert made["verified"] is True and made["allocates"] == [], made
+    assert "this agrees" in run("./example", cwd=out)
+    names = {p.name for p in out.iterdir()}
+    assert {"libscale_shift.so", "scale_shift.h", "Makefile", "program.c",
+            "README.md", "weights.safetensors"} <= names, names
+    assert not [n for n in names if n.endswith(".o")], names
+    text = (out / "scale_shift.h").read_text()
+    assert "Judged correct by kforge" in text
+    assert "{{" not in text and "{%" not in text
+
+
+def test_the_example_notices_other_values(scratch):
+    """A check that could not fail would be worth nothing."""
+    out, _ = export(scratch, DATA / "wrong.c", "--unverified")
+    done = subprocess.run(["./example"], cwd=out, text=True, check=False,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 1, done
+    assert "this differs from the reference" in done.stdout, done
+
+
+def test_it_compiles_without_a_warning(scratch):
+    out, _ = export_busy(scratch)
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        for source in ("scale_shift.c", "kforge_runtime.c", "kforge_cpu.c",
+                       "example.c"):
+            run(compiler, "-std=c11", "-O2", *WARNINGS, "-I.", "-c", "-o",
+                "/dev/null", source, cwd=out)
+    (scratch / "user.cc").write_text(
+        '#include "scale_shift.h"\n#include "scale_shift.h"\n'
+        "int user(scale_shift_context *c, const float *x, float *y)\n"
+        "{ return scale_shift_forward(c, x, y); }\n")
+    compilers = [c for c in ("g++", "clang++") if shutil.which(c)]
+    assert compilers, "no compiler for C++"
+    for compiler in compilers:
+        run(compiler, "-std=c++11", *WARNINGS, "-I", out, "-c", "-o",
+            "/dev/null", scratch / "user.cc")
+
+
+def test_only_its_own_functions_are_visible(scratch):
+    out, _ = export_busy(scratch)
+    library = ctypes.CDLL(str(out / "libscale_shift.so"))
+    assert library.scale_shift_forward
+    for name in ("kf_forward", "kf_prepare", "kforge_call"):
+        assert not hasattr(library, name), name
+
+
+def count_allocations(out):
+    (out / "counter.c").write_text(COUNTER)
+    run("gcc", "-std=gnu11", "-I.", "-o", "counter", "counter.c",
+        "libscale_shift.so", "-Wl,-rpath,$ORIGIN", "-lm", cwd=out)
+    created, called = map(int, run("./counter", cwd=out).split())
+    assert created > 0
+    return called
+
+
+def test_a_call_allocates_nothing(scratch):
+    out, made = export_busy(scratch)
+    called = count_allocations(out)
+    assert called == 0 and made["allocates"] == [], (called, made)
+    assert made["static_bytes"] == 0, made
+    text = (out / "scale_shift.h").read_text()
+    assert "OpenMP" in text and "Beware" not in text
+
+
+def test_a_program_that_allocates_is_named(scratch):
+    out, made = export(scratch, WASTEFUL)
+    called = count_allocations(out)
+    assert called == 5, called
+    assert sorted(made["allocates"]) == ["free", "malloc"], made
+    assert made["static_bytes"] >= 4, made
+    text = (out / "scale_shift.h").read_text()
+    assert "the program itself calls" in text
+    assert "static variables" in text
+
+
+def test_it_can_be_built_elsewhere_for_any_processor(scratch):
+    out, made = export(scratch, DATA / "good.c", "--portable")
+    assert made["portable"] is True
+    assert "\nMARCH =\n" in (out / "Makefile").read_text()
+    other = scratch / "elsewhere"
+    shutil.copytree(out, other)
+    run("make", "clean", cwd=other)
+    assert not (other / "libscale_shift.so").exists()
+    run("make", "-s", "CC=gcc", cwd=other)
+    assert "this agrees" in run("./example", cwd=other)
+
+
+def test_a_problem_in_c_is_exported_too(scratch):
+    out, made = export(scratch, C_PROGRAM, "--size", "test",
+                       problem=C_PROBLEM)
+    assert "probabilities[0] = " in made["example"], made
+    assert "float *probabilities" in (out / "softmax.h").read_text()
+
+
+# --- DLPack -------------------------------------------------------------------
+
+
+class Tensor(ctypes.Structure):
+    """DLTensor; also how DLManagedTensor begins."""
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", Tensor)]
+
+
+def numbers(*values):
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def tensor(memory, **changes):
+    t = Tensor(ctypes.addressof(memory), (1, 0), 2, 2, 32, 1, numbers(64, 96),
+               None, 0)
+    for name, value in changes.items():
+        setattr(t, name, value)
+    return t
+
+
+class Library:
+    """The exported scale_shift, with weights 2 and -1."""
+
+    def __init__(self, folder):
+        self.c = ctypes.CDLL(str(folder / "libscale_shift.so"))
+        self.c.scale_shift_error.restype = ctypes.c_char_p
+        self.c.scale_shift_message.restype = ctypes.c_char_p
+        self.weights = [(ctypes.c_float * 96)(*[v] * 96) for v in (2, -1)]
+        self.x = (ctypes.c_float * (64 * 96 + 8))(*range(64 * 96 + 8))
+        self.y = (ctypes.c_float * (64 * 96))()
+        self.context = ctypes.c_void_p()
+        assert self.create(self.weights) == 0
+
+    def create(self, weights):
+        pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, weights))
+        return self.c.scale_shift_create(pointers,
+                                         ctypes.byref(self.context))
+
+    def set_weights(self, weights):
+        pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, weights))
+        return self.c.scale_shift_set_weights(self.context, pointers)
+
+    def call(self, x=None, y=None, entry="dltensor", kind=Tensor, counts=None):
+        x = x if x is not None else tensor(self.x)
+        y = y if y is not None else tensor(self.y)
+        one = ctypes.POINTER(kind) * 1
+        function = getattr(self.c, "scale_shift_forward_" + entry)
+        given, taken = counts or (1, 1)
+        status = function(self.context, one(ctypes.pointer(x)), given,
+                          one(ctypes.pointer(y)), taken)
+        return status, self.c.scale_shift_error(self.context).decode()
+
+
+def test_dlpack_tensors_are_taken_or_named(scratch):
+    out, _ = export_busy(scratch)
+    library = Library(out)
+    for entry in ("dltensor", "dlpack"):
+        library.y[5] = 0
+        assert library.call(entry=entry)[0] == 0
+        assert library.y[5] == 9, library.y[5]
+    x, y = library.x, library.y
+    good = (
+        tensor(x, strides=numbers(96, 1)),
+        tensor(x, device=(3, 0)),       # pinned host memory
+    )
+    for t in good:
+        assert library.call(t) == (0, ""), t
+    assert library.call(tensor(x, byte_offset=8))[0] == 0
+    assert y[5] == 13, "byte_offset is not respected"
+    rows = (
+        (tensor(x, device=(2, 0)), 5, "host memory"),
+        (tensor(x, bits=64), 6, "element type"),
+        (tensor(x, code=0), 6, "element type"),
+        (tensor(x, lanes=4), 6, "element type"),
+        (tensor(x, ndim=1), 7, "(64, 96)"),
+        (tensor(x, shape=numbers(96, 64)), 7, "(64, 96)"),
+        (tensor(x, strides=numbers(1, 64)), 8, "contiguous"),
+        (tensor(x, strides=numbers(192, 1)), 8, "contiguous"),
+        (tensor(x, data=None), 1, "NULL"),
+    )
+    for t, status, word in rows:
+        got, words = library.call(t)
+        assert got == status and word in words, (got, status, words)
+        assert words.startswith("x: "), words
+        assert library.c.scale_shift_message(status), status
+    got, words = library.call(y=tensor(y, shape=numbers(64, 95)))
+    assert got == 7 and words.startswith("out0: "), words
+    assert library.call(counts=(2, 1))[0] == 9
+    assert library.call(counts=(1, 0))[0] == 9
+
+
+def test_versioned_dlpack_tensors_are_taken_or_refused(scratch):
+    out, _ = export_busy(scratch)
+    library = Library(out)
+
+    def call(major=1, flags=0):
+        x = Versioned(major, 9, None, None, 1, tensor(library.x))
+        y = Versioned(1, 0, None, None, flags, tensor(library.y))
+        return library.call(x, y, "dlpack_versioned", Versioned)[0]
+
+    assert call() == 0 and library.y[5] == 9
+    assert call(major=2) == 11
+    assert call(flags=1) == 10      # a read-only output
+
+
+def test_weights_are_prepared_again(scratch):
+    out, _ = export_busy(scratch)
+    library = Library(out)
+    library.weights[0][5] = 10      # behind its back: it holds a copy
+    assert library.call()[0] == 0 and library.y[5] == 9
+    assert library.set_weights(library.weights) == 0
+    assert library.call()[0] == 0 and library.y[5] == 49
+    # Memory of any alignment will do.
+    moved = [(ctypes.c_float * 96).from_buffer(
+        bytearray(bytes(4) + bytes(w)), 4) for w in library.weights]
+    assert library.set_weights(moved) == 0
+    assert library.call()[0] == 0 and library.y[5] == 49
+    assert library.c.scale_shift_create(None, ctypes.byref(
+        ctypes.c_void_p())) == 1
+
+
+# --- what is not exported -----------------------------------------------------
+
+
+def test_a_wrong_program_is_not_exported(scratch):
+    out = scratch / "out"
+    rows = (("wrong.c", "mismatch"), ("crash.c", "runtime_error"),
+            ("broken.c", "compilation_failure"),
+            ("no_code.md", "generation_failure"))
+    for name, status in rows:
+        refused(scratch, status, "not exported", PROBLEM, DATA / name, "--as",
+                "c", "-o", out)
+
+
+def test_an_unverified_program_says_so(scratch):
+    out, made = export(scratch, DATA / "good.c", "--unverified")
+    assert made["verified"] is False
+    for name in ("scale_shift.h", "README.md"):
+        assert "NOT VERIFIED" in (out / name).read_text(), name
+    facts = json.loads((out / "kforge-export.json").read_text())
+    assert facts["verified"] is False
+
+
+def test_bad_input_is_one_sentence(scratch):
+    good, out = DATA / "good.c", scratch / "out"
+    full = scratch / "full"
+    full.mkdir()
+    (full / "mine").write_text("keep me\n")
+    rows = (
+        ("--as", PROBLEM, good, "-o", out),
+        ("--out", PROBLEM, good, "--as", "c"),
+        ("not a run", PROBLEM, "--as", "c", "-o", out),
+        ("full", PROBLEM, good, "--as", "c", "-o", full),
+        ("null", PROBLEM, good, "--as", "c", "-o", out, "-p", "null"),
+        ("problem in C", C_PROBLEM, C_PROGRAM, "--as", "torch", "-o", out),
+        ("none.c", PROBLEM, scratch / "none.c", "--as", "c", "-o", out),
+        ("fortran", PROBLEM, good, "--as", "fortran", "-o", out),
+    )
+    for word, *arguments in rows:
+        result = refused(scratch, "input", word, *arguments)
+        assert len(result.err.strip().splitlines()) == 1, result
+    assert (full / "mine").read_text() == "keep me\n"
+
+
+# --- from a run ---------------------------------------------------------------
+
+
+def test_a_runs_best_program_is_exported_as_it_was_judged(scratch):
+    model = script_model(scratch, [reply("wrong.c"), reply("good.c")])
+    done = kforge("run", PROBLEM, "--model", model, "--attempts", "2",
+                  "--baseline", "none", "--calls", "20", "-o", scratch / "run",
+                  "--set", "ROWS=24")
+    assert done.status == 0, done
+    out = scratch / "out"
+    result = kforge("export", scratch / "run", "--as", "c", "-o", out)
+    assert result.status == 0, result
+    assert "attempt 2 of run" in result.out, result
+    assert (out / "program.c").read_text() == (DATA / "good.c").read_text()
+    assert "x	float32 (24, 96)" in (out / "scale_shift.h").read_text()
+    result = kforge("export", scratch / "run", "scale_shift", "--as", "c",
+                    "-o", scratch / "again")
+    assert result.status == 0, result
+    result = kforge("export", scratch / "run", "softmax", "--as", "c", "-o",
+                    scratch / "never")
+    assert result.status == EXIT["input"] and "softmax" in result.err, result
+
+
+def test_a_run_without_a_correct_program_exports_nothing(scratch):
+    model = script_model(scratch, [reply("wrong.c")])
+    kforge("run", PROBLEM, "--model", model, "--attempts", "1", "--baseline",
+           "none", "--calls", "20", "-o", scratch / "run")
+    result = kforge("export", scratch / "run", "--as", "c", "-o",
+                    scratch / "out")
+    assert result.status == EXIT["not_all"], result
+    assert "no correct program" in result.err, result
+    assert not (scratch / "out").exists()
+
+
+if __name__ == "__main__":
+    assert pathlib.Path(PROBLEM).exists()
+    sys.exit(run_tests(sys.modules[__name__]))
