@@ -81,7 +81,7 @@ def _equal(a, b):
 
 def _resolve(module, name):
     """The tensor that a weight's name stands for: attributes, items of lists
-    and dicts on the way."""
+    and dicts on the way; None if there is none."""
     at = module
     for part in name.split("."):
         if isinstance(at, (list, tuple)):
@@ -90,7 +90,7 @@ def _resolve(module, name):
             at = at[part] if part in at else \
                 next(v for k, v in at.items() if str(k) == part)
         else:
-            at = getattr(at, part)
+            at = getattr(at, part, None)
     return at
 
 
@@ -151,6 +151,9 @@ class ModelNew(reference.Model):
         if scalars != SCALARS or \
                 [type(s) for s in scalars] != [type(s) for s in SCALARS]:
             return "its numbers are %s, not %s" % (SCALARS, scalars)
+        for weight, spec in zip(weights, WEIGHTS):
+            if not isinstance(weight, torch.Tensor):
+                return "it has no weight %s any more" % spec["name"]
         given = [t for t in tensors if t is not None]
         why = why_not(given, INPUTS) or why_not(weights, WEIGHTS)
         if why is None and wants_gradient(given + weights):
