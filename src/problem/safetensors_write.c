@@ -98,11 +98,10 @@ static bool put_all(int fd, const char *header,
 	return good;
 }
 
-enum kf_code kf_safetensors_write(const char *path,
-				  const struct kf_safe_tensor *tensor,
-				  size_t count, struct kf_err *err)
+enum kf_code kf_safetensors_write_fd(int fd, const char *path,
+				     const struct kf_safe_tensor *tensor,
+				     size_t count, struct kf_err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	enum kf_code code = KF_OK;
 	char *header;
 
@@ -115,4 +114,13 @@ enum kf_code kf_safetensors_write(const char *path,
 		code = kf_fail_errno(err, "cannot write %s", path);
 	free(header);
 	return code;
+}
+
+enum kf_code kf_safetensors_write(const char *path,
+				  const struct kf_safe_tensor *tensor,
+				  size_t count, struct kf_err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	return kf_safetensors_write_fd(fd, path, tensor, count, err);
 }

@@ -18,5 +18,10 @@
 KF_MUST_CHECK enum kf_code kf_safetensors_write(const char *path,
 		const struct kf_safe_tensor *tensor, size_t count,
 		struct kf_err *err);
+/* The same into a file that is open for writing; closes fd, which may be
+ * negative: then errno tells why. path is for the sentence. */
+KF_MUST_CHECK enum kf_code kf_safetensors_write_fd(int fd, const char *path,
+		const struct kf_safe_tensor *tensor, size_t count,
+		struct kf_err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "problem/safetensors.h"
+#include "problem/safetensors_write.h"
 
 #define FILE_BYTES 4096
 
@@ -169,6 +169,69 @@ static void test_mapped_file_cut_anywhere_is_refused(void **state)
 	close(fd);
 }
 
+static void test_what_is_written_is_read_back_aligned(void **state)
+{
+	static const float x[6] = { 1, 2, 3, 4, 5, 6 };
+	static const unsigned char mask[3] = { 1, 0, 1 };
+	static const double y = 2.5;
+	const struct kf_safe_tensor tensor[] = {
+		{ .name = "x", .dtype = KF_F32, .rank = 2, .shape = { 2, 3 },
+		  .data = x },
+		{ .name = "mask.0", .dtype = KF_BOOL, .rank = 1,
+		  .shape = { 3 }, .data = mask },
+		{ .name = "none", .dtype = KF_I64, .rank = 1, .shape = { 0 } },
+		{ .name = "y", .dtype = KF_F64, .rank = 0, .data = &y },
+	};
+	char folder[] = "/tmp/kforge-test-XXXXXX";
+	struct kf_safetensors file;
+	char *path;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	path = kf_path_join(folder, "a.safetensors");
+	assert_int_equal(kf_safetensors_write(path, tensor, 4, NULL), KF_OK);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(kf_safetensors_map(fd, "a", &file, NULL), KF_OK);
+	close(fd);
+	assert_int_equal(file.count, KF_COUNT(tensor));
+	for (size_t i = 0; i < KF_COUNT(tensor); i++) {
+		const struct kf_safe_tensor *t =
+			kf_safetensors_get(&file, tensor[i].name);
+
+		assert_int_equal(t->dtype, tensor[i].dtype);
+		assert_int_equal(t->rank, tensor[i].rank);
+		assert_memory_equal(t->shape, tensor[i].shape,
+				    sizeof(t->shape));
+		assert_int_equal((uintptr_t)t->data % KF_SAFETENSORS_ALIGN, 0);
+		if (t->bytes)
+			assert_memory_equal(t->data, tensor[i].data, t->bytes);
+	}
+	kf_safetensors_release(&file);
+	/* A file that is there is not written over. */
+	assert_int_equal(kf_safetensors_write(path, tensor, 4, NULL), KF_E_IO);
+	assert_int_equal(kf_remove_tree(folder, NULL), KF_OK);
+	free(path);
+}
+
+static void test_a_full_disk_is_told(void **state)
+{
+	static const float x[6];
+	const struct kf_safe_tensor tensor = {
+		.name = "x", .dtype = KF_F32, .rank = 1, .shape = { 6 },
+		.data = x,
+	};
+	struct kf_err err = { 0 };
+
+	(void)state;
+	if (access("/dev/full", W_OK))
+		skip();
+	assert_int_equal(kf_safetensors_write_fd(open("/dev/full", O_WRONLY),
+						 "/dev/full", &tensor, 1,
+						 &err), KF_E_IO);
+	assert_non_null(strstr(err.text, "No space left"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +239,8 @@ int main(void)
 		cmocka_unit_test(test_what_does_not_fit_is_refused),
 		cmocka_unit_test(test_lengths_are_not_believed),
 		cmocka_unit_test(test_mapped_file_cut_anywhere_is_refused),
+		cmocka_unit_test(test_what_is_written_is_read_back_aligned),
+		cmocka_unit_test(test_a_full_disk_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
