@@ -1,6 +1,7 @@
 """Bad news about a problem, as one sentence with the file's own line."""
 
 import os
+import sys
 
 TEXT_MAX = 600
 
@@ -74,4 +75,7 @@ def from_exception(what, path, error):
                        "sizes with --set" % (where, what))
     name = type(error).__name__
     text = "%s: %s" % (name, message) if message else name
-    return Refused("exception", "%s: %s in %s" % (where, text, what))
+    advice = ""
+    if isinstance(error, ModuleNotFoundError):
+        advice = "; install it for %s" % sys.executable
+    return Refused("exception", "%s: %s in %s%s" % (where, text, what, advice))

@@ -17,6 +17,10 @@ char *kf_strndup(const char *text, size_t len) KF_NEVER_NULL;
 /* Caller frees. */
 char *kf_format(const char *fmt, ...) KF_PRINTF(1, 2) KF_NEVER_NULL;
 
+/* --- errors --------------------------------------------------------------- */
+/* Adds "; way_out" to a sentence that others wrote. err may be NULL. */
+void kf_advise(struct kf_err *err, const char *way_out);
+
 /* --- element types -------------------------------------------------------- */
 size_t kf_dtype_bytes(enum kf_dtype dtype);	/* 0 for KF_DTYPE_NONE */
 const char *kf_dtype_name(enum kf_dtype dtype);	/* "float32", "bool", ... */

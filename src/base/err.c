@@ -48,3 +48,12 @@ enum kf_code kf_fail_errno(struct kf_err *err, const char *fmt, ...)
 		 strerror(saved));
 	return KF_E_IO;
 }
+
+void kf_advise(struct kf_err *err, const char *way_out)
+{
+	size_t len = err ? strlen(err->text) : 0;
+
+	if (err)
+		snprintf(err->text + len, sizeof(err->text) - len, "; %s",
+			 way_out);
+}

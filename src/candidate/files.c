@@ -30,6 +30,11 @@ static bool is_reply_name(const char *path)
 	       strcasecmp(extension(path), ".markdown") == 0;
 }
 
+static bool is_python_name(const char *path)
+{
+	return strcasecmp(extension(path), ".py") == 0;
+}
+
 /* The platform's file that this path is; file_count if none, or if its
  * extension fits several. */
 static size_t place_of(const struct kf_platform *platform, const char *path)
@@ -154,8 +159,11 @@ static enum kf_code read_sources(const char *const *path, size_t count,
 				       path[i]);
 		if (place == platform->file_count)
 			return kf_fail(err, KF_E_INPUT, "%s is none of the "
-				       "files of platform %s, which are %s",
-				       path[i], platform->name, files);
+				       "files of platform %s, which are %s%s",
+				       path[i], platform->name, files,
+				       is_python_name(path[i]) ? "; the "
+				       "problem comes first, then the program"
+				       : "");
 		if (texts->given[place])
 			return kf_fail(err, KF_E_INPUT, "%s is a second %s",
 				       path[i], platform->file[place].name);

@@ -57,6 +57,8 @@ enum kf_code kf_cli_scratch(const char *command, struct kf_temporary *out,
 	kf_temporaries_sweep(base, stem);
 	beside = kf_format("%s/kforge-%s", base, command);
 	code = kf_temporary_folder(beside, out, err);
+	if (code)
+		kf_advise(err, "set TMPDIR to a folder that can be written");
 	free(stem);
 	free(beside);
 	return code;
@@ -267,6 +269,9 @@ enum kf_code kf_cli_run_dir(const char *asked, char **out, struct kf_err *err)
 		return KF_OK;
 	}
 	free(below);
-	return kf_fail(err, KF_E_INPUT, "%s is not a run: it has no run.db",
-		       asked);
+	if (!kf_path_exists(asked))
+		return kf_fail(err, KF_E_INPUT, "there is no run %s, neither "
+			       "here nor in ./" RUNS_DIR, asked);
+	return kf_fail(err, KF_E_INPUT, "%s is not a run: it has no run.db; "
+		       "runs are folders, by default in ./" RUNS_DIR, asked);
 }

@@ -197,7 +197,8 @@ static void explain_passed_over(struct kf_doctor *d, const char *chosen)
 		else if (same && access(program, X_OK) == 0 &&
 			 kf_python_find(program, &found, version, &err))
 			kf_doctor_find(d, KF_FINDING_NOTE, "python", "passed "
-				       "over: %s", err.text);
+				       "over: %.*s",
+				       (int)strcspn(err.text, ";"), err.text);
 		free(found);
 		free(same);
 		free(program);

@@ -232,6 +232,11 @@ static int run_words(int argc, char **argv)
 		print_overview(argc < 2 ? stderr : stdout);
 		return argc < 2 ? KF_EXIT_INPUT : KF_EXIT_GOOD;
 	}
+	if (word[0] == '-') {
+		fprintf(stderr, "kforge: options come after a command, and "
+			"%s comes first; see `kforge help`\n", word);
+		return KF_EXIT_INPUT;
+	}
 	command = find_command(kf_commands, word);
 	if (!command)
 		return unknown_command(kf_commands, NULL, word);

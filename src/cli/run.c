@@ -80,6 +80,8 @@ static enum kf_code default_run_dir(const struct kf_paths *paths, char **out,
 	       kf_format("%s-%zu-problems", date, paths->count) :
 	       kf_format("%s-%.*s", date, len, stem);
 	code = claim_folder(name, out, err);
+	if (code)
+		kf_advise(err, "--out DIR names another place");
 	free(name);
 	return code;
 }

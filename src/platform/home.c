@@ -90,7 +90,8 @@ char *kf_home(struct kf_err *err)
 			return found;
 		free(found);
 		kf_fail(err, KF_E_UNAVAIL, "KFORGE_HOME is %s, which holds no "
-			"platforms/ and include/kforge/program.h", asked);
+			"platforms/ and include/kforge/program.h; unset it, or "
+			"name the folder that does", asked);
 		return NULL;
 	}
 	found = search_upwards(home_at);

@@ -247,6 +247,9 @@ enum kf_code kf_python_probe(const char *asked, const char *cache_folder,
 			"install one (on Debian: apt install python3-torch "
 			"libopenblas0-pthread) or name it with --python or "
 			"KFORGE_PYTHON");
+	else if (code)
+		kf_advise(err, "name a Python that has torch with --python or "
+			  "KFORGE_PYTHON");
 	json_decref(watched);
 	free(kept);
 	return code;

@@ -397,12 +397,16 @@ enum kf_code kf_cache_folder(const char *asked, char **out,
 		path = kf_path_join(user, ".cache/kforge");
 	else
 		return kf_fail(err, KF_E_UNAVAIL, "there is no place for a "
-			       "cache: set HOME or XDG_CACHE_HOME");
+			       "cache: set HOME or XDG_CACHE_HOME, or give "
+			       "--cache DIR");
 	code = kf_mkdir_p(path, err);
 	if (!code) {
 		*out = realpath(path, NULL);
 		if (!*out)
 			code = kf_fail_errno(err, "cannot find %s", path);
+	} else {
+		kf_advise(err, "this was to be the cache: --cache names "
+			  "another folder");
 	}
 	if (!code)
 		sweep_cache(*out);

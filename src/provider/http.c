@@ -191,6 +191,17 @@ static enum kf_http_end drive(struct kf_http *http, const struct transfer *t,
 	return end;
 }
 
+/* What can be done about a certificate, behind curl's words about it. */
+static void advise(CURLcode result, char *why, size_t why_bytes)
+{
+	size_t len = strlen(why);
+
+	if (result == CURLE_PEER_FAILED_VERIFICATION ||
+	    result == CURLE_SSL_CACERT_BADFILE)
+		snprintf(why + len, why_bytes - len, "; SSL_CERT_FILE names "
+			 "the certificates to trust");
+}
+
 void kf_http_post(struct kf_http *http, const struct kf_http_request *request,
 		  struct kf_http_answer *answer)
 {
@@ -223,6 +234,7 @@ void kf_http_post(struct kf_http *http, const struct kf_http_request *request,
 	if (result && !answer->why[0])
 		snprintf(answer->why, sizeof(answer->why), "%s",
 			 curl_easy_strerror(result));
+	advise(result, answer->why, sizeof(answer->why));
 }
 
 void kf_http_free(struct kf_http *http)

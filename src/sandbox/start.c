@@ -167,13 +167,19 @@ static enum kf_code prepare_bwrap(struct launch *l,
 				  const struct kf_sandbox_spec *spec,
 				  struct kf_err *err)
 {
+	const char *named = getenv("KFORGE_BWRAP");
 	struct kf_bwrap_fds fds;
 
 	l->program = kf_bwrap_find();
+	if (!l->program && named && *named)
+		return kf_fail(err, KF_E_UNAVAIL, "KFORGE_BWRAP is %s, which "
+			       "is no program: unset it or name bubblewrap",
+			       named);
 	if (!l->program)
 		return kf_fail(err, KF_E_UNAVAIL, "cannot start bwrap "
-			       "(bubblewrap): not installed; install it, or "
-			       "ask for less protection with --sandbox=weak");
+			       "(bubblewrap): not installed; install it (on "
+			       "Debian: apt install bubblewrap), or ask for "
+			       "less protection with --sandbox=weak");
 	l->filter_fd = kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 	if (l->filter_fd < 0)
 		return KF_E_UNAVAIL;

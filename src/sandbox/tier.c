@@ -32,14 +32,15 @@ static enum kf_sandbox_tier tier_cap(void)
 	return KF_TIER_STRONG;
 }
 
-/* Does bwrap get its namespaces here? Asks it, with the least of sandboxes;
- * why gets its words if not. */
+/* Does bwrap get its namespaces here, and all that the profiles ask of it? A
+ * container may allow the one and refuse a new /proc. why gets its words if
+ * not. */
 static bool namespaces_work(struct kf_buf *why)
 {
 	static const char *const rest[] = {
 		"--unshare-all", "--unshare-user", "--uid", "65534",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--size", "65536",
-		"--tmpfs", "/tmp", "--", "true", NULL
+		"--tmpfs", "/tmp", "--proc", "/proc", "--", "true", NULL
 	};
 	struct kf_words words = { 0 };
 	struct kf_buf errout = { .max = 512 };

@@ -99,11 +99,11 @@ static enum kf_code open_db(struct kf_store *store, const char *name,
 			    int flags, struct kf_err *err)
 {
 	int result = sqlite3_open_v2(name, &store->db, flags |
-				     SQLITE_OPEN_NOMUTEX |
-				     SQLITE_OPEN_EXRESCODE, NULL);
+				     SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (result != SQLITE_OK)
 		return kf_sql_fail(store, result, "open the run", err);
+	sqlite3_extended_result_codes(store->db, 1);
 	sqlite3_busy_timeout(store->db, BUSY_MS);
 	/* The file may be anybody's: nothing in it is trusted code. */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
