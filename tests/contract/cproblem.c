@@ -224,7 +224,7 @@ static void refuse(struct fixture *f, const char *name)
 	free(folder);
 }
 
-static void test_a_reference_that_fails_is_refused_in_words(void **state)
+static void test_a_bad_reference_is_refused_in_words(void **state)
 {
 	DIR *dir = opendir(REFUSED);
 	struct dirent *entry;
@@ -297,7 +297,7 @@ static void judge(struct fixture *f, const char *program,
 	free(folder);
 }
 
-static void test_a_good_program_is_set_against_the_reference(void **state)
+static void test_a_program_is_set_against_the_reference(void **state)
 {
 	struct kf_buf words = { .max = 1u << 16 };
 	struct kf_verdict v;
@@ -351,7 +351,7 @@ static void test_a_baseline_times_every_kind_of_case(void **state)
 	close_both(&problem, &b);
 }
 
-static void test_a_baseline_is_stored_by_its_compile_command(void **state)
+static void test_a_baseline_is_stored_by_its_command(void **state)
 {
 	struct fixture *f = *state;
 	struct kf_problem_spec spec = f->spec;
@@ -388,12 +388,12 @@ int main(void)
 		cmocka_unit_test(test_a_bundle_is_made_without_python),
 		cmocka_unit_test(test_double_needs_one_reference),
 		cmocka_unit_test(test_what_a_problem_may_have),
-		cmocka_unit_test(test_a_reference_that_fails_is_refused_in_words),
+		cmocka_unit_test(test_a_bad_reference_is_refused_in_words),
 		cmocka_unit_test(test_nothing_half_made_stays),
-		cmocka_unit_test(test_a_good_program_is_set_against_the_reference),
+		cmocka_unit_test(test_a_program_is_set_against_the_reference),
 		cmocka_unit_test(test_a_wrong_program_is_a_mismatch),
 		cmocka_unit_test(test_a_baseline_times_every_kind_of_case),
-		cmocka_unit_test(test_a_baseline_is_stored_by_its_compile_command),
+		cmocka_unit_test(test_a_baseline_is_stored_by_its_command),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

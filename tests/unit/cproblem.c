@@ -99,7 +99,7 @@ static enum kf_code parse(const char *text, struct kf_cproblem *out,
 	return code;
 }
 
-static void test_what_is_wrong_is_named_with_file_and_member(void **state)
+static void test_what_is_wrong_is_named_with_its_member(void **state)
 {
 	static const struct { const char *text, *member, *words; } row[] = {
 		{ "[]", "", "an object" },
@@ -321,7 +321,7 @@ static void test_choices_that_cannot_be_are_sentences(void **state)
 		{ "tests/data/cproblem", NULL, NULL, 0, "is a folder" },
 		{ "/nonexistent/problem.json", NULL, NULL, 0, "cannot read" },
 		{ "tests/data/cproblem/program/reference.c", NULL, NULL, 0,
-		  "cannot read problem tests/data/cproblem/program/problem.json" },
+		  "cannot read problem tests/data/cproblem/program/problem" },
 		{ "tests/data/cproblem/refused", NULL, NULL, 0,
 		  "needs problem.json and reference.c" },
 	};
@@ -473,7 +473,7 @@ static void test_whole_numbers_are_left_alone(void **state)
 	assert_memory_equal(x, y, sizeof(x));
 }
 
-static void test_random_weights_keep_a_sign_that_all_share(void **state)
+static void test_random_weights_keep_a_shared_sign(void **state)
 {
 	struct kf_ctensor t = tensor(KF_VALUES_UNIFORM, 0.5, 3);
 	struct kf_rng rng = kf_values_rng(5, 5);
@@ -499,7 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expressions_are_worked_out_as_in_c),
 		cmocka_unit_test(test_a_wrong_expression_is_a_sentence),
-		cmocka_unit_test(test_what_is_wrong_is_named_with_file_and_member),
+		cmocka_unit_test(test_what_is_wrong_is_named_with_its_member),
 		cmocka_unit_test(test_a_tensor_has_a_ceiling),
 		cmocka_unit_test(test_real_follows_the_problem),
 		cmocka_unit_test(test_sizes_and_dtype_are_part_of_the_name),
@@ -509,7 +509,7 @@ int main(void)
 		cmocka_unit_test(test_values_stay_in_their_domain),
 		cmocka_unit_test(test_kinds_of_sets_change_what_they_say),
 		cmocka_unit_test(test_whole_numbers_are_left_alone),
-		cmocka_unit_test(test_random_weights_keep_a_sign_that_all_share),
+		cmocka_unit_test(test_random_weights_keep_a_shared_sign),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
