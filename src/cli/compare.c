@@ -12,6 +12,7 @@ struct compare {
 	struct kf_candidate candidate[KF_DUEL_PROGRAMS];
 	char *work_dir[KF_DUEL_PROGRAMS], *artefact[KF_DUEL_PROGRAMS];
 	const char *name[KF_DUEL_SIDES];	/* borrowed */
+	char baseline[32];		/* its name, the last of these */
 	struct kf_verdict verdict;	/* of the last one judged, or the wrong one */
 	size_t judged;			/* which one that is */
 	struct kf_duel duel;
@@ -79,7 +80,6 @@ static void add_stored(struct compare *c)
 		return;
 	c->duel.time_ns[side] = (double)c->target.baseline_stored_ns;
 	c->duel.side_count++;
-	c->name[side] = "PyTorch eager (stored)";
 }
 
 static enum kf_code duel(struct compare *c, const struct kf_options *options,
@@ -127,9 +127,12 @@ static enum kf_code run_stages(struct compare *c,
 					 c->setup.platform, &c->candidate[i],
 					 err);
 	}
-	c->name[c->count] = "PyTorch eager";
 	if (!code)
 		code = kf_target_open(&c->setup, argument[0], &c->target, err);
+	snprintf(c->baseline, sizeof(c->baseline), "%s%s",
+		 kf_problem_baseline_words(c->target.problem.kind),
+		 c->target.baseline ? "" : " (stored)");
+	c->name[c->count] = c->baseline;
 	if (!code)
 		code = judge_all(c, options, err);
 	if (code || c->verdict.state != KF_CORRECT)

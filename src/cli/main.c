@@ -39,8 +39,9 @@ const struct kf_command *kf_cli_command(size_t i)
 
 static void print_overview(FILE *to)
 {
-	fprintf(to, "kforge - turns a PyTorch module into a faster program "
-		"that it has compiled, run,\nchecked and timed itself\n\n");
+	fprintf(to, "kforge - turns a PyTorch module, or C, into a faster "
+		"program that it has compiled,\nrun, checked and timed "
+		"itself\n\n");
 	for (size_t i = 0; kf_commands[i]; i++)
 		fprintf(to, "  %-11s %s\n", kf_commands[i]->name,
 			kf_commands[i]->summary);

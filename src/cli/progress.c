@@ -134,7 +134,8 @@ static void telling_line(const char *text, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)len, at);
 }
 
-/* ", eager 1.2 ms: 2.10x (2.05 to 2.16)"; "" without a baseline. */
+/* ", eager 1.2 ms: 2.10x (2.05 to 2.16)", by the baseline's name; "" without
+ * one. */
 static void against_baseline(const struct kf_event *e, char *out, size_t size)
 {
 	const struct kf_ratio *r = &e->verdict->speedup;
@@ -146,7 +147,8 @@ static void against_baseline(const struct kf_event *e, char *out, size_t size)
 		return;
 	kf_cli_time(e->attempt->baseline_ns, base);
 	kf_cli_ratio(r->ratio, e->verdict->conclusive, ratio);
-	snprintf(out, size, ", eager %s: %s", base, ratio);
+	snprintf(out, size, ", %s %s: %s",
+		 kf_problem_baseline(e->verdict->kind), base, ratio);
 	len = strlen(out);
 	if (isfinite(r->low))
 		snprintf(out + len, size - len, " (%.2f to %.2f)", r->low,

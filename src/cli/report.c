@@ -234,7 +234,7 @@ enum kf_code kf_cli_report(const char *run_dir, bool json, struct kf_err *err)
 		r.list = json_array();
 	else
 		printf("%-20s %-20s %-18s %10s %10s %9s\n", "problem",
-		       "state", "best", "time", "eager", "speed-up");
+		       "state", "best", "time", "baseline", "speed-up");
 	json_array_foreach(problems, i, row) {
 		if (!code)
 			code = report_problem(&r, row, err);

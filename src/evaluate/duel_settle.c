@@ -169,12 +169,12 @@ static void say_time(double ns, struct kf_buf *out)
 
 /* A side in a sentence: programs have letters, for their names may be long or
  * alike. */
-static void label_of(const struct kf_duel *d, size_t side, char out[8])
+static void label_of(const struct kf_duel *d, size_t side, char out[16])
 {
 	if (side < d->program_count)
-		snprintf(out, 8, "%c", (char)('A' + side));
+		snprintf(out, 16, "%c", (char)('A' + side));
 	else
-		snprintf(out, 8, "eager");
+		snprintf(out, 16, "baseline");
 }
 
 static void say_why_not(const struct kf_duel *d, const struct kf_duel_pair *p,
@@ -198,7 +198,7 @@ static void say_pair(const struct kf_duel *d, const struct kf_duel_pair *p,
 		     struct kf_buf *out)
 {
 	const struct kf_ratio *r = &p->ratio;
-	char a[8], b[8];
+	char a[16], b[16];
 
 	label_of(d, p->a, a);
 	label_of(d, p->b, b);
@@ -228,11 +228,11 @@ void kf_duel_explain(const struct kf_duel *d, const char *const *name,
 {
 	for (size_t i = 0; i < d->side_count; i++) {
 		struct kf_buf time = { .max = 32 };
-		char label[8];
+		char label[16];
 
 		label_of(d, i, label);
 		say_time(d->time_ns[i], &time);
-		kf_buf_printf(out, "%-6s %10s a call   %s\n", label,
+		kf_buf_printf(out, "%-8s %10s a call   %s\n", label,
 			      kf_buf_str(&time), name[i]);
 		kf_buf_release(&time);
 	}

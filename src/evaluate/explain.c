@@ -332,8 +332,9 @@ static void say_ratio(const json_t *v, struct kf_buf *out)
 
 	if (isnan(number(v, "baseline_ns")))
 		return;
-	say(out, "baseline", "PyTorch %s, %s a call%s",
-	    kf_json_str(v, "baseline", "eager"),
+	say(out, "baseline", "%s, %s a call%s",
+	    strcmp(kf_json_str(v, "baseline", "eager"), "eager") == 0 ?
+	    "PyTorch eager" : "the reference",
 	    time_of(number(v, "baseline_ns"), text),
 	    kf_json_bool(v, "baseline_live", false) ?
 	    ", in turn with the program on the same inputs" :
@@ -378,7 +379,7 @@ static void say_wall(const json_t *v, struct kf_buf *out)
 	static const struct { const char *key, *name, *words; } rows[] = {
 		{ "compiler_ns", "compiler", "" },
 		{ "candidate_ns", "candidate", "its calls and kf_prepare" },
-		{ "baseline_ns", "baseline", "starting PyTorch, and its calls" },
+		{ "baseline_ns", "baseline", "starting it, and its calls" },
 		{ "ours_ns", "kforge", "sandboxes, copying, comparing" },
 	};
 	const json_t *took = json_object_get(v, "took");

@@ -202,7 +202,7 @@ static void test_words_say_who_is_faster_and_by_how_much(void **state)
 	assert_non_null(strstr(kf_buf_str(&words),
 			       "B is faster than A by 1.5 "));
 	assert_non_null(strstr(kf_buf_str(&words),
-			       "eager against B: no difference shown"));
+			       "baseline against B: no difference shown"));
 	assert_non_null(strstr(kf_buf_str(&words), "2 ms a call   new.c"));
 	kf_buf_release(&words);
 	json = kf_duel_to_json(&d, name);
