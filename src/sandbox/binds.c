@@ -33,8 +33,8 @@ static const char *const runtime[] = {
 	"libgcc_s.so.1", "libatomic.so.1", "libomp.so.5", "libomp.so",
 };
 
-/* Parts of libc before glibc 2.34; since then nothing that is built here names
- * them. */
+/* Parts of libc before glibc 2.34. What was built with such a libc still names
+ * them on a newer system. */
 static const char *const runtime_old[] = {
 	"libdl.so.2", "libpthread.so.0", "librt.so.1",
 };
@@ -125,11 +125,27 @@ static void add_library(struct kf_binds *binds, const char *first,
 	}
 }
 
+static int note_old_part(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	for (size_t i = 0; slash && i < KF_COUNT(runtime_old); i++)
+		if (strcmp(slash + 1, runtime_old[i]) == 0)
+			*(bool *)arg = true;
+	return 0;
+}
+
+/* The runner was built as this program was, so what this one has loaded is
+ * what that one names. */
 static bool needs_old_parts(void)
 {
 	unsigned major = 0, minor = 0;
+	bool loaded = false;
 
-	return sscanf(gnu_get_libc_version(), "%u.%u", &major, &minor) != 2 ||
+	dl_iterate_phdr(note_old_part, &loaded);
+	return loaded ||
+		sscanf(gnu_get_libc_version(), "%u.%u", &major, &minor) != 2 ||
 		(major == 2 && minor < 34);
 }
 

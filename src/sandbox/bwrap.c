@@ -79,8 +79,12 @@ static char *beside_executable(void)
 		char *path = kf_format("%.*s/%s", (int)(slash - self), self,
 				       place[i]);
 
-		if (access(path, X_OK) == 0)
-			return path;
+		if (access(path, X_OK) == 0) {
+			char *plain = realpath(path, NULL);
+
+			free(path);
+			return plain;
+		}
 		free(path);
 	}
 	return NULL;

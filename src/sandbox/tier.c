@@ -32,16 +32,24 @@ static enum kf_sandbox_tier tier_cap(void)
 	return KF_TIER_STRONG;
 }
 
-/* Does bwrap get its namespaces here, and all that the profiles ask of it? A
- * container may allow the one and refuse a new /proc. why gets its words if
- * not. */
-static bool namespaces_work(struct kf_buf *why)
+static void add_all(struct kf_words *words, const char *const *texts)
+{
+	for (; *texts; texts++)
+		kf_words_add(words, *texts);
+}
+
+/* Does bwrap get its namespaces here, and a new /proc if that is wanted? A
+ * container may allow the one and refuse the other. Asks it, with the least of
+ * sandboxes; why gets its words if not. */
+static bool namespaces_work(bool proc, struct kf_buf *why)
 {
 	static const char *const rest[] = {
 		"--unshare-all", "--unshare-user", "--uid", "65534",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--size", "65536",
-		"--tmpfs", "/tmp", "--proc", "/proc", "--", "true", NULL
+		"--tmpfs", "/tmp", NULL
 	};
+	static const char *const with_proc[] = { "--proc", "/proc", NULL };
+	static const char *const program[] = { "--", "true", NULL };
 	struct kf_words words = { 0 };
 	struct kf_buf errout = { .max = 512 };
 	struct kf_proc_spec spec = { .timeout_ns = PROBE_NS };
@@ -55,8 +63,10 @@ static bool namespaces_work(struct kf_buf *why)
 		return false;
 	}
 	kf_words_add(&words, bwrap);
-	for (size_t i = 0; rest[i]; i++)
-		kf_words_add(&words, rest[i]);
+	add_all(&words, rest);
+	if (proc)
+		add_all(&words, with_proc);
+	add_all(&words, program);
 	spec.argv = (const char *const *)words.word;
 	if (kf_proc_run(&spec, NULL, &errout, &end, &err))
 		kf_buf_puts(why, err.text);
@@ -84,8 +94,9 @@ enum kf_code kf_tier_choose(const struct kf_sandbox_spec *spec,
 	*tier = KF_TIER_WEAK;
 	/* Who accepts weak pays for a question; the others learn the answer
 	 * from bwrap itself, as an error. */
-	if (cap > KF_TIER_WEAK && (spec->tier_min > KF_TIER_WEAK ||
-				   namespaces_work(&why)))
+	if (cap > KF_TIER_WEAK &&
+	    (spec->tier_min > KF_TIER_WEAK ||
+	     namespaces_work(kf_profile_has_proc(spec->profile), &why)))
 		*tier = KF_TIER_MEDIUM;
 	if (*tier == KF_TIER_MEDIUM && cap == KF_TIER_STRONG) {
 		*cgroup = kf_cgroup_new(spec->limits.memory_bytes,
@@ -108,11 +119,15 @@ enum kf_code kf_tier_choose(const struct kf_sandbox_spec *spec,
 enum kf_sandbox_tier kf_sandbox_probe(struct kf_buf *why)
 {
 	enum kf_sandbox_tier cap = tier_cap();
+	bool some = cap > KF_TIER_WEAK && namespaces_work(false, why);
 	struct kf_cgroup *cgroup;
 
-	if (cap == KF_TIER_WEAK || !namespaces_work(why)) {
+	if (!some || !namespaces_work(true, why)) {
 		if (cap == KF_TIER_WEAK)
 			kf_buf_puts(why, "KFORGE_SANDBOX_TIER is weak");
+		if (some)
+			kf_buf_puts(why, ", but only where "
+				    "Python runs: problems in C get them");
 		kf_buf_puts(why, kf_landlock_abi()
 			    ? "; a weak sandbox has Landlock and seccomp"
 			    : "; a weak sandbox has seccomp only: this kernel "
