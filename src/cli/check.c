@@ -5,7 +5,7 @@
 #include "problem/shrink.h"
 
 /* Away from published sizes small is as good as large. */
-#define FIT_BYTES (UINT64_C(1500) << 20)
+#define FIT_BYTES (UINT64_C(256) << 20)
 #define USUAL_BYTES (UINT64_C(6) << 30)
 #define TRIES_MAX 12
 #define LEAST_NS KF_NS_PER_S	/* it makes no sense to try for less */

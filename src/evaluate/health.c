@@ -18,7 +18,8 @@ struct check {
 	size_t own_count;	/* sets with the problem's own weights */
 	size_t declared_count;
 	enum reach *best;	/* owned; [out_count], of any answer */
-	size_t reason;		/* index into kf_trivials; COUNT: none yet */
+	size_t reason;		/* index into kf_trivials, once it is unhealthy */
+	struct kf_buf on_declared;	/* names of what passes there alone */
 	struct kf_health *out;
 };
 
@@ -138,22 +139,39 @@ static void condemn_answer(struct check *check, size_t trivial, size_t input,
 	free(words);
 }
 
-static void note_answer(struct check *check, size_t trivial, size_t input,
+static void add_name(struct kf_buf *names, const char *name)
+{
+	kf_buf_printf(names, "%s%s", names->len ? ", " : "", name);
+}
+
+static void take_answer(struct check *check, size_t trivial,
 			enum reach reach, bool kernelbench)
 {
-	char *words = words_of(check, trivial, input);
+	const char *name = kf_trivials[trivial].name;
 
 	if (reach == DECLARED)
-		note_take(check->out, kf_format("%s would be judged correct "
-			"on declared inputs alone; other kinds of data refuse "
-			"it", words));
-	if (kernelbench) {
+		add_name(&check->on_declared, name);
+	if (kernelbench)
 		json_array_append_new(check->out->kernelbench,
-			json_string(kf_trivials[trivial].name));
-		note_take(check->out, kf_format("%s would pass KernelBench's "
-						"tolerance", words));
-	}
-	free(words);
+				      json_string(name));
+}
+
+static void note_answers(struct check *check)
+{
+	struct kf_buf names = { .max = 300 };
+	const json_t *name;
+	size_t i;
+
+	if (check->on_declared.len)
+		note_take(check->out, kf_format("on declared inputs alone "
+			"would be judged correct: %s; other kinds of data "
+			"refuse that", kf_buf_str(&check->on_declared)));
+	json_array_foreach(check->out->kernelbench, i, name)
+		add_name(&names, json_string_value(name));
+	if (names.len)
+		note_take(check->out, kf_format("KernelBench's tolerance "
+			"would let pass: %s", kf_buf_str(&names)));
+	kf_buf_release(&names);
 }
 
 /* What every set passes by itself tells nothing with one set only. */
@@ -190,7 +208,7 @@ static void try_answer(struct check *check, size_t trivial, size_t input)
 	}
 	if (reach >= OWN_WEIGHTS && check->out->healthy)
 		condemn_answer(check, trivial, input, reach);
-	note_answer(check, trivial, input, reach, kernelbench);
+	take_answer(check, trivial, reach, kernelbench);
 }
 
 static void try_answers(struct check *check)
@@ -203,6 +221,7 @@ static void try_answers(struct check *check)
 	for (size_t i = 0; i < b->in_count && may_go_on(check); i++)
 		if (b->in[i].dtype)
 			try_answer(check, KF_TRIVIAL_COPY, i);
+	note_answers(check);
 }
 
 /* Outputs that are trivial each in its own way, or some of them. */
@@ -332,6 +351,7 @@ enum kf_code kf_health_check(const struct kf_bundle *bundle,
 	struct check check = {
 		.bundle = bundle, .cancel = limits->cancel,
 		.end_ns = start_ns + most_ns, .out = out,
+		.on_declared = { .max = 300 },
 	};
 
 	*out = (struct kf_health) {
@@ -350,6 +370,7 @@ enum kf_code kf_health_check(const struct kf_bundle *bundle,
 	measure(&check);
 	take_bundle_notes(&check);
 	free(check.best);
+	kf_buf_release(&check.on_declared);
 	out->took_ns = kf_now_ns() - start_ns;
 	if (limits->cancel && *limits->cancel)
 		return kf_fail(err, KF_E_CANCELED, "stopped");
