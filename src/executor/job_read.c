@@ -18,6 +18,8 @@ struct member {
 static const struct word dtype_word[] = {
 	{ "float32", KF_F32 },
 	{ "float64", KF_F64 },
+	{ "float16", KF_F16 },
+	{ "bfloat16", KF_BF16 },
 	{ NULL, 0 },
 };
 

@@ -2,6 +2,42 @@
 
 #include "executor/shapes.h"
 
+/* Has the platform the types that a program would have to handle? */
+static enum kf_code check_dtypes(const struct kf_platform *platform,
+				 const char *what,
+				 const struct kf_tensor_info *info,
+				 size_t count, struct kf_err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bit = UINT64_C(1) << info[i].dtype;
+
+		if (info[i].dtype && !(platform->dtypes & bit))
+			return kf_fail(err, KF_E_INPUT, "platform %s has no "
+				       "%s, which %s %s of the problem is; "
+				       "choose another --dtype or --platform",
+				       platform->name,
+				       kf_dtype_name(info[i].dtype), what,
+				       info[i].name);
+	}
+	return KF_OK;
+}
+
+static enum kf_code check_platform(const struct kf_platform *platform,
+				   const struct kf_bundle *b,
+				   struct kf_err *err)
+{
+	enum kf_code code = check_dtypes(platform, "input", b->in,
+					 b->in_count, err);
+
+	if (!code)
+		code = check_dtypes(platform, "weight", b->weight,
+				    b->weight_count, err);
+	if (!code)
+		code = check_dtypes(platform, "output", b->out, b->out_count,
+				    err);
+	return code;
+}
+
 enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 struct kf_problem *problem,
 					 struct kf_target *out,
@@ -15,6 +51,8 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 	*out = (struct kf_target) { .problem = *problem };
 	*problem = (struct kf_problem) { 0 };
 	code = kf_bundle_open(spec, &out->problem, &out->bundle, err);
+	if (!code)
+		code = check_platform(setup->platform, &out->bundle, err);
 	if (!code && setup->baseline == KF_BASELINE_LIVE)
 		code = kf_baseline_start(spec, &out->problem, &out->bundle,
 					 &out->baseline, err);
