@@ -2,6 +2,8 @@
 #include "loop/run.h"
 
 #include "executor/shapes.h"
+#include <dirent.h>
+
 #include "loop/settings.h"
 
 /* Its texts go to the store, one for each shape. */
@@ -118,20 +120,48 @@ static enum kf_code run_problems(struct kf_run *run, struct kf_err *err)
 	return code;
 }
 
-/* Empty: what a killed session left there is of no use. */
+/* A job with its result stays; one that a kill cut short is of no use. */
+static void tidy_job(const char *job)
+{
+	char *result = kf_path_join(job, "result.json");
+	char *scratch = kf_path_join(job, "work");
+
+	(void)!kf_remove_tree(kf_path_exists(result) ? scratch : job, NULL);
+	kf_temporaries_sweep(job, "");
+	free(scratch);
+	free(result);
+}
+
+static void tidy_work_dir(const char *work_dir)
+{
+	DIR *dir = opendir(work_dir);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char *job;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		job = kf_path_join(work_dir, entry->d_name);
+		tidy_job(job);
+		free(job);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
 {
 	const char *run_dir = kf_store_dir(run->store);
 	char *absolute = realpath(run_dir, NULL);
-	enum kf_code code;
 
 	if (!absolute)
 		return kf_fail_errno(err, "cannot find the run's folder %s",
 				     run_dir);
 	run->work_dir = kf_path_join(absolute, "work");
 	free(absolute);
-	code = kf_remove_tree(run->work_dir, err);
-	return code ? code : kf_mkdir_p(run->work_dir, err);
+	tidy_work_dir(run->work_dir);
+	return kf_mkdir_p(run->work_dir, err);
 }
 
 /* A reply is there from its arrival until the store has it. */
