@@ -71,6 +71,7 @@ CONTRACT_SRC := $(sort $(wildcard tests/contract/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*.c))
 HOSTILE_SRC := $(sort $(wildcard tests/hostile/*.c))
 JINJA_SRC := $(wildcard tests/conformance/jinja_render.c)
+TRACE_SRC := $(wildcard tests/kill/trace.c)
 
 # The runner meets code that nobody has reviewed, so it holds little: the
 # drivers, what they need of base, and of libraries only libc and libm.
@@ -87,6 +88,7 @@ PROGRAMS := $(if $(CLI_SRC),$(BUILD)/kforge) \
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
+TRACE := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TRACE_SRC))
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SRC))
 
 # The sanitizers' own system calls would be violations in the runner's
@@ -105,7 +107,7 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 all: $(LIBRARY) $(PROGRAMS)
 
-tests: all $(TESTS) $(HOSTILE) $(JINJA) $(COMPLETIONS) \
+tests: all $(TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(COMPLETIONS) \
 	$(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
 
 check: tests
@@ -247,6 +249,11 @@ $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
+
+$(TRACE): $(TRACE_SRC) $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo 'CC   $<'
+	@$(CC) $(PLAIN_CFLAGS) -O1 -MF $@.d -o $@ $<
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBRARY)
 	@mkdir -p $(@D)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""kforge is killed at every system call that writes, makes, renames, syncs or
+spawns; resume goes on, asks again for no reply that had arrived, and ends as
+if nothing had happened. points.py says which points are left out."""
+
+import shutil
+import signal
+import sys
+import time
+
+from points import ANSWER, NO_ANSWER, Play, Scene, each, points
+from harness import EXIT, run_tests
+
+
+def arrived(calls):
+    """How many replies were on disk when kforge was killed: each is one write
+    into arrived.jsonl."""
+    return sum(1 for c in calls if c.name == "write" and c.result and
+               c.about.endswith("/arrived.jsonl"))
+
+
+def check_shown(scene):
+    """At every instant there is a table, or a sentence."""
+    for command in ("show", "status"):
+        shown = scene.kforge(command, scene.run, "--json")
+        if shown.status:
+            assert shown.status == EXIT["input"], shown
+            assert shown.err.startswith("kforge: ") and not shown.out, shown
+            assert not scene.asked(), shown
+        else:
+            shown.json()
+
+
+def check_asks(scene, safe):
+    asks, count = scene.asked(), len(scene.play.replies)
+    for number in range(1, count + 1):
+        assert str(number) in asks, asks
+    assert len(asks) <= count + 1, f"asked {asks}"
+    for number in asks:
+        if asks.count(number) > 1:
+            assert int(number) > safe, f"asked {asks}, {safe} had arrived"
+
+
+def go_on(scene, safe):
+    """resume, or run anew where there is nothing to go on with."""
+    play = scene.play
+    result = scene.kforge("resume", scene.run, "-q")
+    if result.status == EXIT["input"]:
+        assert "nothing to go on with" in result.err or \
+            "is not a run" in result.err, result
+        assert not scene.asked(), result
+        result = scene.kforge(*scene.words())
+    assert result.status == play.status, result
+    assert scene.outcome() == play.outcome, scene.outcome()
+    assert scene.best() == play.best, scene.best()
+    check_asks(scene, safe)
+    assert not scene.leftovers(), scene.leftovers()
+
+
+def is_orphan(line, calls):
+    """bubblewrap's first process waits at a gate until it is in its control
+    group, and binds its life to its parent's only after that: a kill at just
+    this call leaves it waiting. It holds nothing of the run."""
+    at_the_gate = calls[-1].about.endswith("/cgroup.procs")
+    return not (at_the_gate and "bwrap --unshare-all" in line)
+
+
+def kill_everywhere(play, chosen):
+    started = time.monotonic()
+
+    def kill_at(point):
+        number, side = point
+        scene = Scene(play, f"{number}{side}")
+        done = scene.traced("--at", number, side)
+        assert done.status == 128 + signal.SIGKILL, done.result
+        try:
+            orphans = [o for o in done.orphans if is_orphan(o, done.calls)]
+            assert not orphans, orphans
+            check_shown(scene)
+            go_on(scene, arrived(done.calls))
+        except AssertionError as error:
+            raise AssertionError(f"{done.calls[-1]}: {error}") from error
+        shutil.rmtree(scene.folder)
+
+    failed = each(kill_at, chosen)
+    print(f"# {len(play.calls)} calls, {len(chosen)} points, "
+          f"{time.monotonic() - started:.0f} s")
+    assert not failed, "\n".join(failed)
+
+
+def test_a_kill_at_any_call_loses_nothing(scratch):
+    play = Play(scratch, "null", [NO_ANSWER, ANSWER],
+                ["generation_failure", "mismatch"])
+    kill_everywhere(play, points(play.calls))
+
+
+def test_a_kill_while_the_best_is_published_loses_nothing(scratch):
+    play = Play(scratch, "cpu", [ANSWER], ["correct"])
+    assert len(play.best) == 3, play.best
+    about = [c.number for c in play.calls if "/run/best" in c.about]
+    chosen = [p for p in points(play.calls)
+              if about[0] - 4 <= p[0] <= about[-1] + 4]
+    assert len(chosen) > 20, chosen
+    kill_everywhere(play, chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
