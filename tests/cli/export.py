@@ -2,6 +2,7 @@
 """kforge export --as c: the library, its header, its example, its DLPack
 entries, and what is not exported."""
 
+import concurrent.futures
 import ctypes
 import functools
 import json
@@ -16,7 +17,8 @@ from harness import (DATA, EXIT, PROBLEM, ROOT, kforge, reply, run_tests,
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 C_PROBLEM = ROOT / "problems" / "c" / "softmax"
-C_PROGRAM = ROOT / "tests" / "data" / "programs" / "softmax"
+PROGRAMS = ROOT / "tests" / "data" / "programs"
+C_PROGRAM = PROGRAMS / "softmax"
 
 # Uses everything that a context has to give: kept memory, scratch, threads.
 BUSY = r"""
@@ -289,6 +291,23 @@ def test_a_problem_in_c_is_exported_too(scratch):
                        problem=C_PROBLEM)
     assert "probabilities[0] = " in made["example"], made
     assert "float *probabilities" in (out / "softmax.h").read_text()
+
+
+def test_every_problem_in_c_agrees_with_its_reference(scratch):
+    """Its own example says so, on values that the reference has made."""
+    folders = sorted(C_PROBLEM.parent.iterdir())
+    assert len(folders) >= 8, folders
+
+    def check(folder):
+        place = scratch / folder.name
+        place.mkdir()
+        _, made = export(place, PROGRAMS / folder.name, "--size", "test",
+                         problem=folder)
+        return "agrees with the reference" in made["example"]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        good = list(pool.map(check, folders))
+    assert all(good), list(zip(folders, good))
 
 
 # --- DLPack -------------------------------------------------------------------
