@@ -13,11 +13,35 @@ unsigned kf_judge_cores(void)
 	return count > KF_POOL_MAX ? KF_POOL_MAX : (unsigned)count;
 }
 
+/* What jobs leave out; problem may be NULL. */
+static json_t *defaults(const struct kf_options *options, const char *problem)
+{
+	struct kf_job job = {
+		.problem = (char *)(uintptr_t)problem,
+		.set = (char **)(uintptr_t)options->set.text,
+		.set_count = options->set.count,
+		.size = (char *)(uintptr_t)options->size,
+		.platform = (char *)(uintptr_t)options->platform,
+		.dtype = options->dtype,
+		.rules = options->rules,
+		.baseline = options->baseline,
+		.stop_after = options->stop_after,
+		.sandbox = options->sandbox,
+		.seed = options->seed,
+		.calls = options->calls,
+		.threads = options->threads,
+	};
+
+	return kf_job_to_json(&job);
+}
+
 static int judge(const struct kf_options *options, const char **argument,
 		 size_t argument_count)
 {
 	struct kf_err err = { 0 };
 	struct kf_log log;
+	json_t *members;
+	int status;
 	struct kf_work work = {
 		.spec = {
 			.python = options->python,
@@ -41,10 +65,13 @@ static int judge(const struct kf_options *options, const char **argument,
 			"--jsonl");
 	if (err.code)
 		return kf_cli_fail(&err);
-	return options->jsonl ?
-		kf_judge_lines(options, &work, argument_count ? argument[0] :
-			       NULL) :
+	members = defaults(options, options->jsonl && argument_count ?
+			   argument[0] : NULL);
+	work.defaults = members;
+	status = options->jsonl ? kf_judge_lines(options, &work) :
 		kf_judge_folders(options, &work, argument, argument_count);
+	json_decref(members);
+	return status;
 }
 
 const struct kf_command kf_command_judge = {

@@ -11,9 +11,7 @@
 /* Both return the exit status. */
 int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 		     const char **argument, size_t argument_count);
-/* problem is for lines that name none; NULL: every line must. */
-int kf_judge_lines(const struct kf_options *options, struct kf_work *work,
-		   const char *problem);
+int kf_judge_lines(const struct kf_options *options, struct kf_work *work);
 
 /* Processors that this process may use; at least 1. */
 unsigned kf_judge_cores(void);

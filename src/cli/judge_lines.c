@@ -239,33 +239,10 @@ static void converse(struct session *s)
 	}
 }
 
-static json_t *defaults(const struct kf_options *options, const char *problem)
-{
-	struct kf_job job = {
-		.problem = (char *)(uintptr_t)problem,
-		.set = (char **)(uintptr_t)options->set.text,
-		.set_count = options->set.count,
-		.size = (char *)(uintptr_t)options->size,
-		.platform = (char *)(uintptr_t)options->platform,
-		.dtype = options->dtype,
-		.rules = options->rules,
-		.baseline = options->baseline,
-		.stop_after = options->stop_after,
-		.sandbox = options->sandbox,
-		.seed = options->seed,
-		.calls = options->calls,
-		.threads = options->threads,
-	};
-
-	return kf_job_to_json(&job);
-}
-
-int kf_judge_lines(const struct kf_options *options, struct kf_work *work,
-		   const char *problem)
+int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 {
 	struct session *s = kf_alloc(sizeof(*s));
 	struct kf_temporary scratch = { 0 };
-	json_t *members = defaults(options, problem);
 	struct kf_err err = { 0 };
 	int status = KF_EXIT_GOOD;
 
@@ -273,7 +250,6 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work,
 	s->in.line.max = LINE_BYTES;
 	s->count = options->jobs ? (unsigned)options->jobs : kf_judge_cores();
 	s->item = kf_alloc(s->count * sizeof(s->item[0]));
-	work->defaults = members;
 	if (kf_cli_scratch("judge", &scratch, &err) ||
 	    kf_pool_new(&(struct kf_pool_spec) {
 			.count = s->count, .work = kf_work_line,
@@ -293,7 +269,6 @@ out:
 	if (kf_temporary_remove(&scratch, &err))
 		kf_logf(work->spec.log, KF_LOG_WARN, "%s", err.text);
 	kf_buf_release(&s->in.line);
-	json_decref(members);
 	free(s->item);
 	free(s);
 	return status;

@@ -61,9 +61,11 @@ KF_MUST_CHECK enum kf_code kf_job_from_json(const json_t *json,
 json_t *kf_job_to_json(const struct kf_job *job);
 void kf_job_release(struct kf_job *job);
 
-/* Reads FOLDER/job.json. */
-KF_MUST_CHECK enum kf_code kf_job_read(const char *folder, struct kf_job *out,
-				       struct kf_err *err);
+/* Reads FOLDER/job.json. What it leaves out is taken from defaults, which may
+ * be NULL: members as kf_job_to_json has them. */
+KF_MUST_CHECK enum kf_code kf_job_read(const char *folder,
+		const json_t *defaults, struct kf_job *out,
+		struct kf_err *err);
 /* Makes the folder if there is none, and writes job.json last: a folder that
  * has one is whole. The candidate's files take the place of job's; problem
  * (NULL: the job's stays) is written below FOLDER/problem/. A result of before
@@ -115,6 +117,7 @@ enum kf_job_end {
 struct kf_job_how {
 	bool again;		/* one with a result too, with its seed */
 	bool wait;		/* for a process that judges it now */
+	const json_t *defaults;	/* for what the job leaves out; may be NULL */
 	const volatile int *cancel;
 };
 

@@ -400,8 +400,21 @@ enum kf_code kf_job_from_json(const json_t *json, enum kf_job_form form,
 	return code;
 }
 
-enum kf_code kf_job_read(const char *folder, struct kf_job *out,
-			 struct kf_err *err)
+static json_t *with_defaults_take(json_t *json, const json_t *defaults)
+{
+	json_t *whole;
+
+	if (!defaults || !json_is_object(json))
+		return json;
+	whole = json_deep_copy(defaults);
+	json_object_del(whole, "kforge_job");
+	json_object_update(whole, json);
+	json_decref(json);
+	return whole;
+}
+
+enum kf_code kf_job_read(const char *folder, const json_t *defaults,
+			 struct kf_job *out, struct kf_err *err)
 {
 	struct kf_buf text = { .max = JOB_BYTES };
 	char *path = kf_path_join(folder, "job.json");
@@ -417,8 +430,10 @@ enum kf_code kf_job_read(const char *folder, struct kf_job *out,
 	if (!code)
 		code = kf_json_parse(kf_buf_str(&text), text.len, path, &json,
 				     err);
-	if (!code)
+	if (!code) {
+		json = with_defaults_take(json, defaults);
 		code = kf_job_from_json(json, KF_JOB_FOLDER, path, out, err);
+	}
 	json_decref(json);
 	kf_buf_release(&text);
 	free(path);

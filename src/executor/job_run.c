@@ -178,7 +178,7 @@ static enum kf_code run_claimed(struct kf_targets *targets,
 		out->result = before;
 		return KF_OK;
 	}
-	code = kf_job_read(folder, &job, &trouble);
+	code = kf_job_read(folder, how->defaults, &job, &trouble);
 	if (!code && !job.seed)
 		job.seed = seed_of(before);
 	if (!code)

@@ -63,6 +63,7 @@ void kf_work_folder(void *arg, const char *item, size_t len,
 	how = (struct kf_job_how) {
 		.again = kf_json_bool(asked, "again", false),
 		.wait = kf_json_bool(asked, "wait", false),
+		.defaults = work->defaults,
 		.cancel = work->spec.cancel,
 	};
 	if (!code)

@@ -10,8 +10,8 @@
 
 struct kf_work {
 	struct kf_targets_spec spec;
-	json_t *defaults;		/* borrowed; members of lines that do not
-					   say otherwise; NULL: none */
+	const json_t *defaults;		/* borrowed; for what jobs leave out, as
+					   kf_job_to_json has it; NULL: none */
 	const char *scratch_folder;	/* where folders for lines are made */
 	struct kf_targets *targets;	/* each process's own; NULL at first */
 };

@@ -266,8 +266,8 @@ def test_how_far_to_go_can_be_said_by_line(_):
     assert got[4]["state"] == "compilation_failure", got[4]
 
 
-def converse(*arguments):
-    return subprocess.Popen([KFORGE, *arguments], env=environment(),
+def converse(*arguments, env=None):
+    return subprocess.Popen([KFORGE, *arguments], env=environment(env),
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
@@ -300,10 +300,11 @@ def workers(process):
             pathlib.Path(path).read_text(encoding="ascii").split()]
 
 
-def test_a_worker_that_dies_takes_only_its_own_line(_):
-    process = converse(*LINES, "--jobs", "1")
+def test_a_worker_that_dies_takes_only_its_own_line(scratch):
+    process = converse(*LINES, "--jobs", "1", env={"TMPDIR": str(scratch)})
     say(process, slow("doomed"))
-    wait_for(lambda: workers(process), "a worker")
+    wait_for(lambda: list(scratch.glob("kforge-judge*/line-*")),
+             "the doomed line")
     os.kill(workers(process)[0], signal.SIGKILL)
     dead = json.loads(process.stdout.readline())
     assert dead["id"] == "doomed" and dead["error"]["kind"] == "io", dead

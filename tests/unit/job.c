@@ -234,13 +234,13 @@ static void test_a_folder_without_a_job_is_refused(void **state)
 	struct kf_err err = { 0 };
 	struct kf_job job;
 
-	assert_int_equal(kf_job_read(dir, &job, &err), KF_E_INPUT);
+	assert_int_equal(kf_job_read(dir, NULL, &job, &err), KF_E_INPUT);
 	assert_non_null(strstr(err.text, "job.json"));
 	put(dir, "job.json", "{ \"kforge_job\": 1, ");
-	assert_int_equal(kf_job_read(dir, &job, &err), KF_E_INPUT);
+	assert_int_equal(kf_job_read(dir, NULL, &job, &err), KF_E_INPUT);
 	assert_non_null(strstr(err.text, "not valid JSON"));
 	put(dir, "job.json", "{ \"kforge_job\": 1, \"kforge_job\": 1 }");
-	assert_int_equal(kf_job_read(dir, &job, &err), KF_E_INPUT);
+	assert_int_equal(kf_job_read(dir, NULL, &job, &err), KF_E_INPUT);
 }
 
 static void test_a_written_job_is_whole_and_has_no_old_result(void **state)
@@ -264,7 +264,7 @@ static void test_a_written_job_is_whole_and_has_no_old_result(void **state)
 	assert_false(there(dir, "result.json"));
 	assert_false(there(dir, "error.json"));
 	assert_true(there(dir, "problem/relu.py"));
-	assert_int_equal(kf_job_read(dir, &read, &err), KF_OK);
+	assert_int_equal(kf_job_read(dir, NULL, &read, &err), KF_OK);
 	assert_string_equal(read.problem, "problem/relu.py");
 	assert_string_equal(read.problem_hash, "1234");
 	assert_null(read.size);		/* it is in the problem already */
