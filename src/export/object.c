@@ -92,13 +92,14 @@ static void note_undefined(const char *name, struct kf_object_facts *out)
 static void read_symbols(const struct object *o, const Elf64_Shdr *s,
 			 struct kf_object_facts *out)
 {
-	const Elf64_Sym *symbol = (const void *)(o->bytes + s->sh_offset);
+	uint64_t count = s->sh_size / sizeof(Elf64_Sym);
+	const Elf64_Sym *symbol;
 
 	if (s->sh_offset % 8 ||
-	    !inside(o, s->sh_offset, s->sh_size / sizeof(*symbol),
-		    sizeof(*symbol)))
+	    !inside(o, s->sh_offset, count, sizeof(*symbol)))
 		return;
-	for (size_t i = 0; i < s->sh_size / sizeof(*symbol); i++) {
+	symbol = (const void *)(o->bytes + s->sh_offset);
+	for (size_t i = 0; i < count; i++) {
 		const char *name = string_at(o, s->sh_link, symbol[i].st_name);
 
 		if (symbol[i].st_shndx == SHN_UNDEF)
