@@ -123,7 +123,7 @@ fuzz:
 		fuzzers
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
-bench: all
+bench: all $(BUILD)/bench/compare
 	@KF_BUILD=$(BUILD) $(PYTHON) bench/run
 
 # The page and the completions are made by the program itself, so they never
@@ -259,6 +259,11 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(CC) -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
+
+$(BUILD)/bench/compare: $(call object,bench/compare.c) $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(LINK) -o $@ $^ $(LIBS)
 
 # They run inside a sandbox that holds no library.
 $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags

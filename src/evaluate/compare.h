@@ -51,7 +51,13 @@ struct kf_compare_request {
 	double limit;		/* T; kf_compare_limit() */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
 				   from the start of got; 0: there is none */
+	unsigned variant;	/* 0: the fastest for this processor; else the
+				   one of kf_compare_variant, for tests */
 };
+
+/* The name of the number-th (from 1) variant of the quick comparison that this
+ * processor can run, best first; NULL after the last. */
+const char *kf_compare_variant(unsigned number);
 
 enum kf_compare_end {
 	KF_COMPARE_GOOD,

@@ -56,7 +56,7 @@ void kf_compare_block(const struct kf_compare_request *req,
  * at once, block first of it being the leftmost. Bit b of what is returned: the
  * b-th is in doubt and still to be judged; the others are right, and in out's
  * figures. */
-#define KF_BAND_BLOCKS 8
+#define KF_BAND_BLOCKS 4
 uint32_t kf_compare_band(const struct kf_compare_request *req,
 			 const struct kf_block *block, int count,
 			 struct kf_compare *out);

@@ -4,116 +4,159 @@
  *
  * Outputs and reference are read once, row by row across a band of blocks: from
  * each element come its size and its error, as float, and the block's scale. A
- * second look at those, in cache, gives q. Loops have a known length and lanes
- * that do not depend on each other, so that compilers make vector code of them.
- * Whatever is unusual (too far off, NaN, overflow) makes a sum that is not
- * small: then the block is in doubt and kf_compare_block decides.
+ * second look at those, in cache, gives q. Whatever is unusual (too far off,
+ * NaN, overflow) makes a sum that is not small: then the block is in doubt and
+ * kf_compare_block decides.
+ *
+ * It works on vectors of four, which every vector unit has, and is compiled
+ * once more for processors with AVX2. Vectors of eight or sixteen and AVX-512
+ * brought nothing, for memory is the limit. The variants differ in nothing but
+ * rounding of the figures, and a verdict never hangs on that.
  */
 #include "evaluate/compare_block.h"
 
 #include <float.h>
 #include <math.h>
 
+#define LANES 4
 #define CHUNK 32
-#define LANES 8
+
+#define KF_VECTOR(type) __attribute__((vector_size(LANES * sizeof(type))))
+typedef float v_float KF_VECTOR(float);
+typedef int32_t v_int KF_VECTOR(int32_t);
+typedef double v_double KF_VECTOR(double);
+typedef int64_t v_long KF_VECTOR(int64_t);
+
+/* Becomes part of each variant. Vectors go in and out by pointer, for how they
+ * are passed depends on the processor. */
+#define PART static inline __attribute__((always_inline))
 
 /* Element after element of one block, in chunks; short chunks are filled up. */
 struct strip {
 	float size[KF_BLOCK_ELEMENTS], error[KF_BLOCK_ELEMENTS];
-	double energy[LANES];
+	v_double energy;
 };
 
 /* One chunk of a row as it comes from memory. */
 struct chunk {
 	const float *got, *react;	/* react: NULL where typical stands in */
-	const double *exact;
-	float got_room[CHUNK], react_room[CHUNK];
+	const double *exact;		/* one of these two; the other is NULL */
+	const float *expect;
+	float got_room[CHUNK], expect_room[CHUNK], react_room[CHUNK];
 	double exact_room[CHUNK];
 	int count;
 };
 
+/* *a, or *b unless *a is larger: also where one is NaN. */
+PART void take_larger(v_float *a, const v_float *b)
+{
+	v_int larger = *a > *b;
+
+	*a = (v_float)(((v_int)*a & larger) | ((v_int)*b & ~larger));
+}
+
 /* --- reading ---------------------------------------------------------------*/
 
-static const float *floats(const float *data, int count, float *room)
+/* A short row goes into room, with zeros behind it. */
+PART void fill(const float **data, int count, float *room)
 {
-	if (!data || count == CHUNK)
-		return data;
 	for (int i = 0; i < CHUNK; i++)
-		room[i] = i < count ? data[i] : 0;
-	return room;
+		room[i] = i < count ? (*data)[i] : 0;
+	*data = room;
 }
 
-static const double *doubles(const struct kf_compare_request *req, int64_t at,
-			     int count, double *room)
+PART void fill_chunk(struct chunk *chunk, float typical_react)
 {
-	if (req->exact && count == CHUNK)
-		return req->exact + at;
-	if (req->exact)
-		memcpy(room, req->exact + at, (size_t)count * sizeof(room[0]));
-	else
-		kf_row_double(req->dtype, req->expect, at, count, room);
-	for (int i = count; i < CHUNK; i++)
-		room[i] = 0;
-	return room;
-}
+	const int count = chunk->count;
 
-static void load(const struct kf_compare_request *req, int64_t at, int count,
-		 struct chunk *chunk)
-{
-	chunk->count = count;
-	chunk->exact = doubles(req, at, count, chunk->exact_room);
-	chunk->react = floats(req->react ? req->react + at : NULL, count,
-			      chunk->react_room);
-	if (req->dtype == KF_F32) {
-		chunk->got = floats((const float *)req->got + at, count,
-				    chunk->got_room);
+	if (!chunk->react) {
+		for (int i = 0; i < count; i++)
+			chunk->react_room[i] = typical_react;
+		chunk->react = chunk->react_room;
+	}
+	fill(&chunk->react, count, chunk->react_room);
+	fill(&chunk->got, count, chunk->got_room);
+	if (chunk->expect) {
+		fill(&chunk->expect, count, chunk->expect_room);
 		return;
 	}
-	chunk->got = kf_row_float(req->dtype, req->got, at, count,
-				  chunk->got_room);
-	for (int i = count; i < CHUNK; i++)
-		chunk->got_room[i] = 0;
+	for (int i = 0; i < CHUNK; i++)
+		chunk->exact_room[i] = i < count ? chunk->exact[i] : 0;
+	chunk->exact = chunk->exact_room;
 }
 
-static void take_chunk(const struct chunk *chunk, float typical_react,
-		       float *restrict size, float *restrict error,
-		       double *restrict energy)
+PART void load(const struct kf_compare_request *req, int64_t at, int count,
+	       float typical_react, struct chunk *chunk)
 {
-	const float *restrict c = chunk->got, *restrict g = chunk->react;
-	const double *restrict y = chunk->exact;
-	double square[CHUNK];
+	const bool single = req->dtype == KF_F32;
 
-	for (int i = 0; i < CHUNK; i++)
-		error[i] = (float)fabs((double)c[i] - y[i]);
-	for (int i = 0; i < CHUNK; i++)
-		size[i] = (float)fabs(y[i]);
-	if (g)
-		for (int i = 0; i < CHUNK; i++)
-			size[i] = size[i] > g[i] ? size[i] : g[i];
-	else
-		for (int i = 0; i < CHUNK; i++)
-			size[i] = size[i] > typical_react ? size[i] :
-				typical_react;
-	for (int i = chunk->count; i < CHUNK; i++)
-		size[i] = 0;
-	for (int i = 0; i < CHUNK; i++)
-		square[i] = (double)size[i] * (double)size[i];
-	for (int i = 0; i < CHUNK; i += LANES)
-		for (int k = 0; k < LANES; k++)
-			energy[k] += square[i + k];
-	for (int i = chunk->count; i < CHUNK; i++)
-		size[i] = -1;	/* below every floor: never counted */
+	chunk->count = count;
+	chunk->react = req->react ? req->react + at : NULL;
+	chunk->got = single ? (const float *)req->got + at :
+		kf_row_float(req->dtype, req->got, at, count, chunk->got_room);
+	chunk->exact = req->exact ? req->exact + at : NULL;
+	chunk->expect = req->exact ? NULL :
+		single ? (const float *)req->expect + at :
+		kf_row_float(req->dtype, req->expect, at, count,
+			     chunk->expect_room);
+	if (count < CHUNK)
+		fill_chunk(chunk, typical_react);
 }
 
-static float typical_of(const float *list, const struct kf_block *block)
+/* LANES elements, from i: their size and their error. */
+PART void take_some(const struct chunk *chunk, int i, v_float *size,
+		    v_float *error)
+{
+	const v_int no_sign = (v_int) { 0 } + 0x7fffffff;
+	const v_long no_sign_wide = (v_long) { 0 } + INT64_MAX;
+	v_float c, y;
+	v_double exact;
+
+	memcpy(&c, chunk->got + i, sizeof(c));
+	if (chunk->exact) {
+		memcpy(&exact, chunk->exact + i, sizeof(exact));
+		*error = __builtin_convertvector((v_double)((v_long)(
+			__builtin_convertvector(c, v_double) - exact) &
+			no_sign_wide), v_float);
+		y = __builtin_convertvector(exact, v_float);
+	} else {
+		memcpy(&y, chunk->expect + i, sizeof(y));
+		*error = (v_float)((v_int)(c - y) & no_sign);
+	}
+	*size = (v_float)((v_int)y & no_sign);
+}
+
+PART void take_chunk(const struct chunk *chunk, float typical_react,
+		     float *size_out, float *error_out, v_double *energy)
+{
+	const v_float typical = (v_float) { 0 } + typical_react;
+
+	for (int i = 0; i < CHUNK; i += LANES) {
+		v_float size, error, react = typical;
+		v_double wide;
+
+		take_some(chunk, i, &size, &error);
+		if (chunk->react)
+			memcpy(&react, chunk->react + i, sizeof(react));
+		take_larger(&size, &react);
+		wide = __builtin_convertvector(size, v_double);
+		*energy += wide * wide;
+		memcpy(size_out + i, &size, sizeof(size));
+		memcpy(error_out + i, &error, sizeof(error));
+	}
+	for (int i = chunk->count; i < CHUNK; i++)
+		size_out[i] = -1;	/* below every floor: never counted */
+}
+
+PART float typical_of(const float *list, const struct kf_block *block)
 {
 	return list ? list[block->index] : 0;
 }
 
 /* Row by row across all blocks of the band: memory is read in long runs. */
-static void take_band(const struct kf_compare_request *req,
-		      const struct kf_block *block, int count,
-		      struct strip *strip)
+PART void take_band(const struct kf_compare_request *req,
+		    const struct kf_block *block, int count,
+		    struct strip *strip)
 {
 	const struct kf_compare_typical *t = req->typical;
 	const float *react = t ? t->react_rms : NULL;
@@ -126,99 +169,84 @@ static void take_band(const struct kf_compare_request *req,
 					r * block[b].stride + k;
 				int n = block[b].wide - k, slot = r * CHUNK + k;
 
-				load(req, at, n < CHUNK ? n : CHUNK, &chunk);
-				take_chunk(&chunk, typical_of(react, &block[b]),
-					   strip[b].size + slot,
+				float g = typical_of(react, &block[b]);
+
+				load(req, at, n < CHUNK ? n : CHUNK, g, &chunk);
+				take_chunk(&chunk, g, strip[b].size + slot,
 					   strip[b].error + slot,
-					   strip[b].energy);
+					   &strip[b].energy);
 			}
 }
 
 /* --- judging ---------------------------------------------------------------*/
 
-struct sums {
-	float q_max[LANES], error_max[LANES], squares[LANES], counted[LANES];
-};
+struct sums { v_float q_max, error_max, squares, counted; };
 
 /* Everything that a block's elements have in common. */
-struct measure { float floor_size, sigma_least, limit_inverse; };
+struct measure { float floor_size, sigma_least, limit_inverse, noise_factor; };
 
-static void add_sums(const float *restrict size, const float *restrict error,
-		     const float *restrict sigma_least,
-		     const struct measure *m, struct sums *restrict sums)
+/* A chunk's second look; noise: NULL where it is in sigma_least. */
+PART void add_sums(const float *sizes, const float *errors, const float *noise,
+		   const struct measure *m, struct sums *sums)
 {
-	const float floor_size = m->floor_size, inverse = m->limit_inverse;
-	float q[CHUNK], counts[CHUNK];
+	const v_float one = (v_float) { 0 } + 1;
+	const v_float least = (v_float) { 0 } + m->sigma_least;
 
-	for (int i = 0; i < CHUNK; i++) {
-		float sigma = size[i] > sigma_least[i] ? size[i] :
-			sigma_least[i];
-
-		q[i] = error[i] * inverse / sigma;
-	}
-	for (int i = 0; i < CHUNK; i++)
-		counts[i] = size[i] >= floor_size ? 1.0f : 0.0f;
 	for (int i = 0; i < CHUNK; i += LANES) {
-		for (int k = 0; k < LANES; k++)
-			sums->q_max[k] = q[i + k] > sums->q_max[k] ?
-				q[i + k] : sums->q_max[k];
-		for (int k = 0; k < LANES; k++)
-			sums->error_max[k] = error[i + k] >
-				sums->error_max[k] ? error[i + k] :
-				sums->error_max[k];
-		for (int k = 0; k < LANES; k++)
-			sums->counted[k] += counts[i + k];
+		v_float size, error, sigma = least, q, counts;
+
+		memcpy(&size, sizes + i, sizeof(size));
+		memcpy(&error, errors + i, sizeof(error));
+		if (noise) {
+			memcpy(&sigma, noise + i, sizeof(sigma));
+			/* NaN and infinity count as none. */
+			sigma = (v_float)((v_int)(sigma * m->noise_factor) &
+				     (sigma <= FLT_MAX));
+			take_larger(&sigma, &least);
+		}
+		counts = (v_float)((v_int)one & (size >= m->floor_size));
+		take_larger(&size, &sigma);
+		q = error * m->limit_inverse / size;
+		sums->counted += counts;
 		/* NaN and infinity survive a count of 0. */
-		for (int k = 0; k < LANES; k++)
-			sums->squares[k] += q[i + k] * q[i + k] *
-				counts[i + k];
+		sums->squares += q * q * counts;
+		take_larger(&q, &sums->q_max);
+		sums->q_max = q;
+		take_larger(&error, &sums->error_max);
+		sums->error_max = error;
 	}
 }
 
-/* The least scale of each element of a chunk, where the noise is known. */
-static void least_of_noise(const float *noise, int count, float factor,
-			   float least, float *restrict out)
+PART void judge_strip(const struct kf_compare_request *req,
+		      const struct kf_block *block, const struct strip *strip,
+		      const struct measure *m, struct sums *sums)
 {
-	float room[CHUNK];
-	const float *restrict e = floats(noise, count, room);
-
-	for (int i = 0; i < CHUNK; i++)
-		out[i] = e[i] <= FLT_MAX ? e[i] * factor : 0;
-	for (int i = 0; i < CHUNK; i++)
-		out[i] = out[i] > least ? out[i] : least;
-}
-
-static void judge_strip(const struct kf_compare_request *req,
-			const struct kf_block *block,
-			const struct strip *strip, const struct measure *m,
-			struct sums *sums)
-{
-	const float factor = (float)(4 / req->limit);
-	float least[CHUNK];
-
-	for (int i = 0; i < CHUNK; i++)
-		least[i] = m->sigma_least;
 	for (int r = 0; r < block->high; r++)
 		for (int k = 0; k < block->wide; k += CHUNK) {
 			int n = block->wide - k, slot = r * CHUNK + k;
-			int64_t at = block->offset + r * block->stride + k;
+			const float *noise = NULL;
+			float room[CHUNK];
 
 			if (req->noise)
-				least_of_noise(req->noise + at,
-					       n < CHUNK ? n : CHUNK,
-					       factor, m->sigma_least, least);
+				noise = req->noise + block->offset +
+					r * block->stride + k;
+			if (noise && n < CHUNK)
+				fill(&noise, n, room);
 			add_sums(strip->size + slot, strip->error + slot,
-				 least, m, sums);
+				 noise, m, sums);
 		}
 }
 
-static struct measure measure_of(const struct kf_compare_request *req,
-				 const struct kf_block *block,
-				 const struct strip *strip)
+PART struct measure measure_of(const struct kf_compare_request *req,
+			       const struct kf_block *block,
+			       const struct strip *strip)
 {
 	const struct kf_compare_typical *t = req->typical;
 	int count = block->high * block->wide;
-	struct measure m = { .limit_inverse = (float)(1 / req->limit) };
+	struct measure m = {
+		.limit_inverse = (float)(1 / req->limit),
+		.noise_factor = (float)(4 / req->limit),
+	};
 	double total = 0, noise;
 
 	for (int k = 0; k < LANES; k++)
@@ -231,8 +259,8 @@ static struct measure measure_of(const struct kf_compare_request *req,
 }
 
 /* Adds a block that is surely right to the figures; false: in doubt. */
-static bool settle(const struct measure *m, const struct sums *sums,
-		   struct kf_compare *out)
+PART bool settle(const struct measure *m, const struct sums *sums,
+		 struct kf_compare *out)
 {
 	double q_max = 0, error_max = 0, squares = 0, counted = 0, rms;
 
@@ -243,8 +271,10 @@ static bool settle(const struct measure *m, const struct sums *sums,
 		error_max = fmax(error_max, (double)sums->error_max[k]);
 	}
 	rms = counted > 0 ? sqrt(squares / counted) / (1 + 15 / counted) : 0;
-	/* A hair under 1: float sums must not decide a close case. */
-	if (!(m->sigma_least <= FLT_MAX) || !(squares <= (double)FLT_MAX) ||
+	/* A hair under 1: float sums must not decide a close case. A floor that
+	 * is NaN would count no element. */
+	if (!(m->floor_size <= FLT_MAX) || !(m->sigma_least <= FLT_MAX) ||
+	    !(squares <= (double)FLT_MAX) ||
 	    !(rms <= 0.9999) || !(q_max <= 15.99))
 		return false;
 	out->q_max = fmax(out->q_max, q_max);
@@ -253,25 +283,90 @@ static bool settle(const struct measure *m, const struct sums *sums,
 	return true;
 }
 
-uint32_t kf_compare_band(const struct kf_compare_request *req,
-			 const struct kf_block *block, int count,
-			 struct kf_compare *out)
+PART uint32_t band(const struct kf_compare_request *req,
+		   const struct kf_block *block, int count,
+		   struct kf_compare *out)
 {
 	struct strip strip[KF_BAND_BLOCKS];
 	uint32_t doubt = 0;
 
-	if (req->dtype == KF_F64)	/* float is too coarse for it */
-		return (UINT32_C(1) << count) - 1;
 	for (int b = 0; b < count; b++)
-		memset(strip[b].energy, 0, sizeof(strip[b].energy));
+		strip[b].energy = (v_double) { 0 };
 	take_band(req, block, count, strip);
 	for (int b = 0; b < count; b++) {
 		struct measure m = measure_of(req, &block[b], &strip[b]);
-		struct sums sums = { 0 };
+		struct sums sums = { { 0 }, { 0 }, { 0 }, { 0 } };
 
 		judge_strip(req, &block[b], &strip[b], &m, &sums);
 		if (!settle(&m, &sums, out))
 			doubt |= UINT32_C(1) << b;
 	}
 	return doubt;
+}
+
+/* --- for each kind of processor ------------------------------------------- */
+
+typedef uint32_t band_fn(const struct kf_compare_request *req,
+			 const struct kf_block *block, int count,
+			 struct kf_compare *out);
+
+static uint32_t band_any(const struct kf_compare_request *req,
+			 const struct kf_block *block, int count,
+			 struct kf_compare *out)
+{
+	return band(req, block, count, out);
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2")))
+static uint32_t band_avx2(const struct kf_compare_request *req,
+			  const struct kf_block *block, int count,
+			  struct kf_compare *out)
+{
+	return band(req, block, count, out);
+}
+
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#endif
+
+/* Best first; the last runs everywhere. */
+static const struct {
+	const char *name;
+	bool (*runs_here)(void);
+	band_fn *band;
+} variant[] = {
+#ifdef __x86_64__
+	{ "avx2", has_avx2, band_avx2 },
+#endif
+	{ "any", always, band_any },
+};
+
+const char *kf_compare_variant(unsigned number)
+{
+	for (size_t i = 0; i < KF_COUNT(variant); i++)
+		if (variant[i].runs_here() && --number == 0)
+			return variant[i].name;
+	return NULL;
+}
+
+uint32_t kf_compare_band(const struct kf_compare_request *req,
+			 const struct kf_block *block, int count,
+			 struct kf_compare *out)
+{
+	unsigned skip = req->variant ? req->variant - 1 : 0;
+
+	if (req->dtype == KF_F64)	/* float is too coarse for it */
+		return (UINT32_C(1) << count) - 1;
+	for (size_t i = 0; i < KF_COUNT(variant); i++)
+		if (variant[i].runs_here() && skip-- == 0)
+			return variant[i].band(req, block, count, out);
+	return band_any(req, block, count, out);
 }

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "evaluate/compare.h"
+#include "evaluate/compare_block.h"
 
 #define POISON UINT32_C(0x7fc0dead)
 #define SIDE 96
@@ -672,6 +672,145 @@ static void test_places_are_named(void **state)
 	assert_string_equal(text, "()");
 }
 
+/* --- the quick way and the careful one ------------------------------------ */
+
+enum { WILD_ROWS = 67, WILD_COLS = 101, WILD = WILD_ROWS * WILD_COLS };
+
+struct wild {
+	double exact[WILD];
+	float react[WILD], noise[WILD];
+	unsigned char got[WILD * 8], expect[WILD * 8];
+};
+
+static void put(enum kf_dtype dtype, unsigned char *data, size_t i, double x)
+{
+	float single = (float)x;
+	uint32_t bits;
+	uint16_t half;
+
+	memcpy(&bits, &single, sizeof(bits));
+	half = (uint16_t)(bits >> 16);
+	if (dtype == KF_F16)	/* any bits: what they mean is not the point */
+		half = (uint16_t)((bits >> 16 & 0x8000) |
+				  (bits >> 13 & 0x7fff));
+	if (dtype == KF_F64)
+		memcpy(data + 8 * i, &x, 8);
+	else if (dtype == KF_F32)
+		memcpy(data + 4 * i, &single, 4);
+	else
+		memcpy(data + 2 * i, &half, 2);
+}
+
+static double wild_number(struct kf_rng *rng, unsigned wildness)
+{
+	static const double special[] = {
+		0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN,
+		1e-310, 1e-44, 1e-38, 3.5e38, -3.4e38, 1e300, 65504, 65520, 1,
+	};
+
+	if (wildness && kf_rng_below(rng, 400) < wildness)
+		return special[kf_rng_below(rng, KF_COUNT(special))];
+	return (2 * kf_rng_double(rng) - 1) *
+		exp2((double)kf_rng_below(rng, wildness ? 60 : 4) - 30);
+}
+
+/* Errors near the limits, so that decisions are close; some far beyond. */
+static void make_wild(struct wild *w, enum kf_dtype dtype, double limit,
+		      struct kf_rng *rng)
+{
+	unsigned wildness = (unsigned)kf_rng_below(rng, 3);
+	double size = limit * exp2((double)kf_rng_below(rng, 8) - 3);
+
+	for (size_t i = 0; i < WILD; i++) {
+		double y = wild_number(rng, wildness), off = size * fabs(y) *
+			(2 * kf_rng_double(rng) - 1);
+
+		if (kf_rng_below(rng, 3000) == 0)
+			off *= 16;
+		put(dtype, w->expect, i, y);
+		w->exact[i] = y;
+		w->react[i] = (float)wild_number(rng, wildness);
+		w->react[i] = isnan(w->react[i]) ? NAN : fabsf(w->react[i]);
+		w->noise[i] = (float)fabs(y * limit / 8 *
+					  kf_rng_double(rng));
+		if (wildness && kf_rng_below(rng, 900) == 0)
+			w->noise[i] = INFINITY;
+		put(dtype, w->got, i, y + off);
+	}
+}
+
+static struct kf_compare_request wild_request(
+		struct wild *w, enum kf_dtype dtype,
+		const struct kf_compare_typical *t, struct kf_rng *rng)
+{
+	bool stock = kf_rng_below(rng, 2);
+
+	return (struct kf_compare_request) {
+		.dtype = dtype, .rank = 2, .shape = { WILD_ROWS, WILD_COLS },
+		.got = w->got, .expect = w->expect,
+		.exact = stock ? NULL : w->exact,
+		.react = stock ? NULL : w->react,
+		.noise = stock ? NULL : w->noise,
+		.typical = stock ? t : NULL,
+		.limit = kf_compare_limit(dtype, "declared"),
+	};
+}
+
+/* Every block by the careful way alone. */
+static void compare_carefully(const struct kf_compare_request *req,
+			      struct kf_compare *out)
+{
+	struct kf_grid grid = kf_grid_of(req->rank, req->shape);
+
+	memset(out, 0, sizeof(*out));
+	for (int64_t down = 0; down < grid.blocks_down; down++)
+		for (int64_t across = 0; across < grid.blocks_across;
+		     across++) {
+			struct kf_block b = kf_grid_block(&grid, 0, down,
+							  across);
+
+			kf_compare_block(req, &b, NULL, out);
+		}
+}
+
+static void test_every_variant_decides_as_the_careful_way_does(void **state)
+{
+	static const enum kf_dtype dtypes[] = { KF_F32, KF_F16, KF_BF16,
+						KF_F64 };
+	struct wild *w = kf_alloc(sizeof(*w));
+	struct kf_rng rng = { 11 };
+	unsigned good = 0, bad = 0;
+
+	(void)state;
+	for (unsigned trial = 0; trial < 60; trial++) {
+		enum kf_dtype dtype = dtypes[trial % KF_COUNT(dtypes)];
+		struct kf_compare_typical t = { 0 };
+		struct kf_compare_request req;
+		struct kf_compare careful, quick;
+
+		make_wild(w, dtype, kf_compare_limit(dtype, "declared"), &rng);
+		kf_compare_typical_make(2, (int64_t[]) { WILD_ROWS, WILD_COLS },
+					w->react, w->noise, &t);
+		req = wild_request(w, dtype, &t, &rng);
+		compare_carefully(&req, &careful);
+		for (req.variant = 1; kf_compare_variant(req.variant);
+		     req.variant++) {
+			kf_compare_run(&req, &quick);
+			assert_int_equal(quick.wrong_count,
+					 careful.wrong_count);
+			assert_int_equal(quick.nonfinite_count,
+					 careful.nonfinite_count);
+			assert_int_equal(quick.block_bad_count,
+					 careful.block_bad_count);
+		}
+		good += !careful.wrong_count && !careful.block_bad_count;
+		bad += careful.wrong_count || careful.block_bad_count;
+		kf_compare_typical_release(&t);
+	}
+	assert_true(good > 5 && bad > 5);	/* else it proves little */
+	free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -699,6 +838,8 @@ int main(void)
 		cmocka_unit_test(test_lower_precision_inside_is_refused),
 		cmocka_unit_test(test_quick_and_slow_path_agree),
 		cmocka_unit_test(test_places_are_named),
+		cmocka_unit_test(
+			test_every_variant_decides_as_the_careful_way_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
