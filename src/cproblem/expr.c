@@ -41,22 +41,14 @@ static char peek(struct expr *e)
 	return *e->at;
 }
 
-static int64_t read_name(struct expr *e)
+static int64_t fail_unknown(struct expr *e, size_t len)
 {
-	size_t len = strspn(e->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "abcdefghijklmnopqrstuvwxyz0123456789_");
 	struct kf_buf names = { .max = LISTED_BYTES };
 	char *why;
 
-	for (size_t i = 0; i < e->count; i++) {
-		const char *name = e->size[i].name;
-
-		if (strlen(name) == len && memcmp(name, e->at, len) == 0) {
-			e->at += len;
-			return e->size[i].value;
-		}
-		kf_buf_printf(&names, "%s%s", i ? ", " : "", name);
-	}
+	for (size_t i = 0; i < e->count; i++)
+		kf_buf_printf(&names, "%s%s", i ? ", " : "",
+			      e->size[i].name);
 	why = kf_format("there is no size %.*s; there %s%s", (int)len, e->at,
 			e->count > 1 ? "are " : e->count ? "is " : "are none",
 			kf_buf_str(&names));
@@ -64,6 +56,22 @@ static int64_t read_name(struct expr *e)
 	free(why);
 	kf_buf_release(&names);
 	return 0;
+}
+
+static int64_t read_name(struct expr *e)
+{
+	size_t len = strspn(e->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	for (size_t i = 0; i < e->count; i++) {
+		const char *name = e->size[i].name;
+
+		if (strlen(name) != len || memcmp(name, e->at, len) != 0)
+			continue;
+		e->at += len;
+		return e->size[i].value;
+	}
+	return fail_unknown(e, len);
 }
 
 static int64_t read_number(struct expr *e)

@@ -4,7 +4,7 @@ concludes nothing is right, so no test here asks for a conclusion."""
 
 import sys
 
-from harness import DATA, EXIT, PROBLEM, kforge, reply, run_tests
+from harness import C_PROBLEM, DATA, EXIT, kforge, reply, run_tests
 
 GOOD = DATA / "good.c"
 SLOW = """#include <kforge/program.h>
@@ -30,7 +30,7 @@ int kf_forward(struct kf_call *c)
 
 
 def compare(*programs, baseline="none"):
-    result = kforge("compare", PROBLEM, *programs, "--baseline", baseline,
+    result = kforge("compare", C_PROBLEM, *programs, "--baseline", baseline,
                     "--json")
     assert result.out, result
     return result, result.json()
@@ -72,7 +72,7 @@ def test_an_incorrect_program_is_named_with_its_verdict(_):
         assert result.status == EXIT[state], (program, result)
         assert found["incorrect"] == str(DATA / program), result
         assert found["verdict"]["state"] == state, result
-    result = kforge("compare", PROBLEM, DATA / "wrong.c", GOOD,
+    result = kforge("compare", C_PROBLEM, DATA / "wrong.c", GOOD,
                     "--baseline", "none")
     assert "wrong.c is not correct" in result.out, result
 
@@ -89,7 +89,7 @@ def test_wrong_at_last_is_noticed_while_it_is_timed(scratch):
 
 
 def test_words_have_times_a_ratio_and_its_interval(_):
-    result = kforge("compare", PROBLEM, GOOD, GOOD, "--baseline", "none")
+    result = kforge("compare", C_PROBLEM, GOOD, GOOD, "--baseline", "none")
     assert result.status == 0, result
     assert "B against A" in result.out or "than A by" in result.out, result
     assert "interval" in result.out and "a call" in result.out, result
@@ -97,11 +97,11 @@ def test_words_have_times_a_ratio_and_its_interval(_):
 
 def test_bad_input_is_one_sentence(scratch):
     rows = (
-        (("compare", PROBLEM, GOOD), "input", "usage"),
-        (("compare", PROBLEM, GOOD, scratch / "none.c"), "input", "none.c"),
+        (("compare", C_PROBLEM, GOOD), "input", "usage"),
+        (("compare", C_PROBLEM, GOOD, scratch / "none.c"), "input", "none.c"),
         (("compare", scratch / "none.py", GOOD, GOOD), "input", "none.py"),
-        (("compare", PROBLEM, *([GOOD] * 9)), "input", "too many"),
-        (("compare", PROBLEM, GOOD, GOOD, "--calls", "9"), "input", "calls"),
+        (("compare", C_PROBLEM, *([GOOD] * 9)), "input", "too many"),
+        (("compare", C_PROBLEM, GOOD, GOOD, "--calls", "9"), "input", "calls"),
     )
     for arguments, status, word in rows:
         result = kforge(*arguments)

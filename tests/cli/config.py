@@ -5,7 +5,7 @@ import json
 import re
 import sys
 
-from harness import EXIT, PROBLEM, kforge, run_tests
+from harness import C_PROBLEM, EXIT, kforge, run_tests
 
 
 def here(scratch, members, *words, env=None):
@@ -27,7 +27,7 @@ def test_a_member_is_as_good_as_an_option(scratch):
 def test_what_was_typed_wins(scratch):
     members = {"json": True, "context": True}
     assert "openai" in here(scratch, members, "models", "--no-json").out
-    dry = ("run", PROBLEM, "--model", "exec:true", "--dry-run")
+    dry = ("run", C_PROBLEM, "--model", "exec:true", "--dry-run")
     assert calls(here(scratch, {"attempts": 7}, *dry)) == 7
     typed = here(scratch, {"attempts": 7}, *dry, "--attempts", "3")
     assert calls(typed) == 3
@@ -35,7 +35,7 @@ def test_what_was_typed_wins(scratch):
 
 def test_a_section_wins_over_what_is_said_for_all(scratch):
     members = {"attempts": 7, "run": {"attempts": 4}, "verify": {"calls": 5}}
-    result = here(scratch, members, "run", PROBLEM, "--model", "exec:true",
+    result = here(scratch, members, "run", C_PROBLEM, "--model", "exec:true",
                   "--dry-run")
     assert calls(result) == 4
 
@@ -58,7 +58,7 @@ def test_the_users_file_is_the_second_choice(scratch):
     (folder / "kforge.json").write_text(json.dumps(
         {"attempts": 9, "run": {"model": "exec:true"}}))
     env = {"XDG_CONFIG_HOME": str(scratch / "config")}
-    words = ("run", PROBLEM, "--dry-run")
+    words = ("run", C_PROBLEM, "--dry-run")
     assert calls(kforge(*words, cwd=scratch, env=env)) == 9
     env = {"XDG_CONFIG_HOME": "", "HOME": str(scratch / "home")}
     (scratch / "home").mkdir()

@@ -17,6 +17,8 @@ BUILD = ROOT / os.environ.get("KF_BUILD", "build")
 KFORGE = str(BUILD / "kforge")
 DATA = ROOT / "tests" / "data" / "cli"
 PROBLEM = str(DATA / "scale_shift.py")
+# The same in C: for tests that need some problem, and not PyTorch.
+C_PROBLEM = str(DATA / "scale_shift")
 # One cache for all runs of these tests: making a bundle takes seconds.
 CACHE = str(ROOT / "build" / "tests" / "cache")
 
@@ -124,6 +126,6 @@ def run_tests(module):
     return 1 if failed else 0
 
 
-__all__ = ["BUILD", "CACHE", "DATA", "EXIT", "KFORGE", "PROBLEM", "ROOT",
-           "asked", "finish", "kforge", "reply", "run_tests", "script_model",
-           "signal", "start", "states", "wait_for"]
+__all__ = ["BUILD", "CACHE", "C_PROBLEM", "DATA", "EXIT", "KFORGE", "PROBLEM",
+           "ROOT", "asked", "finish", "kforge", "reply", "run_tests",
+           "script_model", "signal", "start", "states", "wait_for"]

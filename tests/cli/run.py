@@ -9,15 +9,15 @@ import shlex
 import subprocess
 import sys
 
-from harness import (DATA, EXIT, KFORGE, PROBLEM, asked, environment, finish,
-                     kforge, reply, run_tests, script_model, signal, start,
-                     states, wait_for)
+from harness import (C_PROBLEM, DATA, EXIT, KFORGE, PROBLEM, asked, environment,
+                     finish, kforge, reply, run_tests, script_model, signal,
+                     start, states, wait_for)
 
 FAST = ("--baseline", "none", "--calls", "20")
 
 
 def run(scratch, model, *more):
-    return kforge("run", PROBLEM, "--model", model, "--out", scratch / "run",
+    return kforge("run", C_PROBLEM, "--model", model, "--out", scratch / "run",
                   *FAST, "--json", *more)
 
 
@@ -57,7 +57,7 @@ def test_without_a_correct_program_the_status_tells(scratch):
 
 def test_the_target_stops_the_run(scratch):
     model = script_model(scratch, [reply("good.c")] * 3)
-    result = kforge("run", PROBLEM, "--model", model, "--out",
+    result = kforge("run", C_PROBLEM, "--model", model, "--out",
                     scratch / "run", "--target", "0.0001", "--json")
     assert result.status == 0 and asked(scratch) == ["1"], result
 
@@ -78,7 +78,7 @@ def test_the_budget_is_never_exceeded(scratch):
 
 def test_a_dry_run_asks_nothing(scratch):
     model = script_model(scratch, [reply("good.c")])
-    result = kforge("run", PROBLEM, "--model", model, "--dry-run", "-n", "4",
+    result = kforge("run", C_PROBLEM, "--model", model, "--dry-run", "-n", "4",
                     cwd=scratch)
     assert result.status == 0 and "at most 4 calls" in result.out, result
     assert asked(scratch) == []
@@ -89,7 +89,7 @@ def test_a_recording_answers_again(scratch):
     model = script_model(scratch, [reply("broken.c"), reply("good.c")])
     tape = scratch / "tape.jsonl"
     first = run(scratch, model, "-n", "2", "--record", tape)
-    again = kforge("run", PROBLEM, "--model", f"replay:{tape}", "--out",
+    again = kforge("run", C_PROBLEM, "--model", f"replay:{tape}", "--out",
                    scratch / "again", *FAST, "--json", "-n", "2")
     assert states(first) == states(again) == ["compilation_failure",
                                               "correct"], (first, again)
@@ -97,7 +97,7 @@ def test_a_recording_answers_again(scratch):
 
 def test_a_model_by_hand_reads_and_writes_files(scratch):
     desk = scratch / "desk"
-    process = start("run", PROBLEM, "--model", f"manual:{desk}", "--out",
+    process = start("run", C_PROBLEM, "--model", f"manual:{desk}", "--out",
                     scratch / "run", *FAST, "--json", "-n", "1")
     prompt = desk / "scale_shift.1.prompt.md"
     wait_for(prompt.exists, "the prompt")
@@ -110,7 +110,7 @@ def test_a_model_by_hand_reads_and_writes_files(scratch):
 
 def test_resume_after_a_kill_asks_no_reply_again(scratch):
     slow = script_model(scratch, [reply("broken.c"), reply("good.c")])
-    process = start("run", PROBLEM, "--model", slow, "--out",
+    process = start("run", C_PROBLEM, "--model", slow, "--out",
                     scratch / "run", *FAST, "-n", "2")
     wait_for(lambda: asked(scratch) == ["1", "2"], "the second question")
     process.send_signal(signal.SIGKILL)
@@ -126,7 +126,7 @@ def test_resume_after_a_kill_asks_no_reply_again(scratch):
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scratch):
     model = script_model(scratch, [reply("broken.c")])
     hanging = model + "; case $KFORGE_ATTEMPT in 2) sleep 60;; esac"
-    process = start("run", PROBLEM, "--model", hanging, "--out",
+    process = start("run", C_PROBLEM, "--model", hanging, "--out",
                     scratch / "run", *FAST)
     wait_for(lambda: asked(scratch) == ["1", "2"], "the second question")
     process.send_signal(signal.SIGINT)
@@ -150,7 +150,7 @@ def test_ctrl_c_in_a_dry_run_leaves_no_half_bundle(scratch):
 
 def test_two_at_once_on_one_run_is_refused(scratch):
     model = script_model(scratch, [])
-    process = start("run", PROBLEM, "--model", model + "; sleep 60",
+    process = start("run", C_PROBLEM, "--model", model + "; sleep 60",
                     "--out", scratch / "run", *FAST)
     wait_for(lambda: asked(scratch) == ["1"], "the first question")
     second = kforge("resume", scratch / "run")
@@ -162,17 +162,17 @@ def test_two_at_once_on_one_run_is_refused(scratch):
 
 def test_mistakes_are_sentences(scratch):
     rows = (
-        (("run", PROBLEM), "input", "--model"),
-        (("run", PROBLEM, "--model", "oracle:x", "--out", scratch / "a"),
+        (("run", C_PROBLEM), "input", "--model"),
+        (("run", C_PROBLEM, "--model", "oracle:x", "--out", scratch / "a"),
          "input", "oracle"),
         (("run", scratch / "none.py", "--model", "exec:true"), "input",
          "none.py"),
         (("run", scratch, "--model", "exec:true"), "input", "no problem in"),
-        (("run", PROBLEM, "--model", "exec:false", "--out", scratch / "b"),
+        (("run", C_PROBLEM, "--model", "exec:false", "--out", scratch / "b"),
          "unavailable", "the model's command ended with status 1"),
         (("resume", scratch / "nowhere"), "input", "nowhere"),
         (("show", scratch / "nowhere"), "input", "nowhere"),
-        (("rum", PROBLEM), "input", "did you mean run?"),
+        (("rum", C_PROBLEM), "input", "did you mean run?"),
     )
     for arguments, status, words in rows:
         result = kforge(*arguments, cwd=scratch)
@@ -201,7 +201,7 @@ def test_a_run_that_never_asked_leaves_nothing(scratch):
 
 def test_runs_begun_in_one_second_have_folders_of_their_own(scratch):
     model = script_model(scratch, [reply("wrong.c")])
-    runs = [start("run", PROBLEM, "--model", model, *FAST, "-n", "1",
+    runs = [start("run", C_PROBLEM, "--model", model, *FAST, "-n", "1",
                   cwd=scratch) for _ in range(2)]
     for result in [finish(process) for process in runs]:
         assert result.status == EXIT["not_all"], result
@@ -251,11 +251,11 @@ def test_a_run_can_be_resumed_from_another_folder(scratch):
     there, here = scratch / "there", scratch / "here"
     there.mkdir()
     here.mkdir()
-    record = kforge("run", PROBLEM, "--model", model, "--record", "tape",
+    record = kforge("run", C_PROBLEM, "--model", model, "--record", "tape",
                     "--out", "first", *FAST, "-n", "2", cwd=there)
     tape = (there / "tape").read_text()
     (there / "tape").write_text(tape[:tape.rindex("{")])
-    half = kforge("run", PROBLEM, "--model", "replay:tape", "--out", "run",
+    half = kforge("run", C_PROBLEM, "--model", "replay:tape", "--out", "run",
                   *FAST, "-n", "2", cwd=there)
     assert half.status == EXIT["unavailable"], (record, half)
     (there / "tape").write_text(tape)
@@ -265,7 +265,7 @@ def test_a_run_can_be_resumed_from_another_folder(scratch):
 
 def test_too_few_calls_are_refused_before_anything_is_asked(scratch):
     model = script_model(scratch, [reply("good.c")])
-    result = kforge("run", PROBLEM, "--model", model, "--out",
+    result = kforge("run", C_PROBLEM, "--model", model, "--out",
                     scratch / "run", "--calls", "3")
     assert result.status == EXIT["input"] and "at least" in result.err, result
     assert asked(scratch) == [] and not (scratch / "run").exists()
@@ -273,7 +273,7 @@ def test_too_few_calls_are_refused_before_anything_is_asked(scratch):
 
 def test_the_way_to_go_on_can_be_copied(scratch):
     folder = scratch / "a run's folder"
-    result = kforge("run", PROBLEM, "--model", "exec:false", "--out", folder)
+    result = kforge("run", C_PROBLEM, "--model", "exec:false", "--out", folder)
     command = result.err.split("go on with: ")[1]
     words = shlex.split(command)
     assert words == ["kforge", "resume", str(folder)], result
@@ -288,7 +288,7 @@ def test_an_existing_run_is_not_written_over(scratch):
 
 def test_resume_takes_the_latest_run_here(scratch):
     model = script_model(scratch, [reply("good.c")])
-    first = kforge("run", PROBLEM, "--model", model, *FAST, "-n", "1",
+    first = kforge("run", C_PROBLEM, "--model", model, *FAST, "-n", "1",
                    cwd=scratch)
     assert first.status == 0, first
     again = kforge("resume", "--json", cwd=scratch)

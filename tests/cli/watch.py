@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from harness import DATA, EXIT, PROBLEM, kforge, run_tests, signal, start
+from harness import C_PROBLEM, DATA, EXIT, kforge, run_tests, signal, start
 
 GOOD = (DATA / "good.c").read_text()
 FAST = ("--baseline", "none", "--calls", "20")
@@ -20,7 +20,7 @@ class Watch:
     """A running kforge verify --watch and the lines it has written."""
 
     def __init__(self, *program, options=FAST):
-        self.process = start("verify", PROBLEM, *program, "--watch", *options)
+        self.process = start("verify", C_PROBLEM, *program, "--watch", *options)
         self.lines = queue.Queue()
         self.seen = []
         threading.Thread(target=self.read, daemon=True).start()
@@ -163,7 +163,7 @@ def test_json_is_one_object_a_line(scratch):
 def test_what_cannot_be_watched_is_one_sentence(scratch):
     for program, word in (("-", "standard input"),
                           (scratch / "none.c", "none.c")):
-        result = kforge("verify", PROBLEM, program, "--watch", *FAST)
+        result = kforge("verify", C_PROBLEM, program, "--watch", *FAST)
         lines = result.err.strip().splitlines()
         assert result.status == EXIT["input"], result
         assert len(lines) == 1 and word in lines[0], result
