@@ -113,6 +113,14 @@ bool kf_utf8_repair(const char *bytes, size_t len, struct kf_buf *out);
 /* Largest n <= len that does not cut a UTF-8 sequence. */
 size_t kf_utf8_cut(const char *bytes, size_t len);
 
+/* --- differences ---------------------------------------------------------- */
+struct kf_diff_text { const char *name, *text; size_t len; };
+/* Adds the unified diff of two texts, with three lines of context; nothing if
+ * they are the same. Texts that differ in very many lines are not compared
+ * line by line. */
+void kf_diff(const struct kf_diff_text *old, const struct kf_diff_text *new,
+	     struct kf_buf *out);
+
 /* --- child processes ------------------------------------------------------ */
 /* Runs argv[0] (looked up in PATH) to its end with its own process group.
  * Trusted helpers only; whatever is not trusted goes through sandbox/. */
