@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include "cli/attempt.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -64,6 +66,17 @@ static const struct choice kind_choice[] = {
 	{ NULL, 0 },
 };
 
+static const struct choice only_choice[] = {
+	{ "prompt", KF_PART_PROMPT },
+	{ "reply", KF_PART_REPLY },
+	{ "reasoning", KF_PART_REASONING },
+	{ "source", KF_PART_SOURCE },
+	{ "log", KF_PART_LOG },
+	{ "verdict", KF_PART_VERDICT },
+	{ "diff", KF_PART_DIFF },
+	{ NULL, 0 },
+};
+
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
@@ -108,6 +121,7 @@ static const struct option option_table[] = {
 	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator", CHOICE, AT(as), as_choice, 0 },
 	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
 	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },
+	{ 0, "only", "PART", "just that, as it is: prompt, reply, reasoning, source, log, verdict or diff", CHOICE, AT(only), only_choice, 0 },
 	{ 0, "all", NULL, "every run under ./kforge-runs", FLAG, AT(all), NULL, 0 },
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },

@@ -31,6 +31,7 @@ struct kf_options {
 	uint64_t jobs;			/* 0: as many as there are cores */
 	uint64_t rules, baseline, sandbox, stop_after, dtype, as, kind;	/* enums */
 	bool portable, unverified;
+	uint64_t only;			/* enum kf_part */
 };
 
 void kf_options_init(struct kf_options *options);

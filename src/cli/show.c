@@ -1,10 +1,5 @@
 /* kforge show: what a run holds; or one attempt, whole. */
-#include <unistd.h>
-
-#include "cli/cli.h"
-#include "evaluate/explain.h"
-
-#define OBJECT_BYTES (64u << 20)
+#include "cli/attempt.h"
 
 /* "softmax:2", or "2" where the run has one problem. */
 struct wanted { char problem[128]; uint64_t number; };
@@ -52,133 +47,28 @@ static enum kf_code pick_row(const struct kf_attempt_row *row, size_t count,
 		       (unsigned long long)wanted->number);
 }
 
-/* A model's words as they came; without what would steer a terminal, where
- * they go to one. */
-static void print_text(const char *text, size_t len)
+static enum kf_code print_attempt(struct kf_store *store,
+				  const struct kf_attempt_row *row,
+				  const struct kf_attempt_row *all,
+				  size_t count,
+				  const struct kf_options *options,
+				  struct kf_err *err)
 {
-	struct kf_buf clean = { .max = OBJECT_BYTES };
+	struct kf_whole whole;
+	enum kf_code code = KF_OK;
 
-	if (isatty(STDOUT_FILENO)) {
-		kf_utf8_clean(text, len, &clean);
-		text = kf_buf_str(&clean);
-		len = clean.len;
-	}
-	fwrite(text, 1, len, stdout);
-	if (!len || text[len - 1] != '\n')
-		putchar('\n');
-	kf_buf_release(&clean);
-}
-
-static void print_object(struct kf_store *store, const char *title,
-			 const char *hash)
-{
-	struct kf_buf text = { .max = OBJECT_BYTES };
-	struct kf_err err = { 0 };
-
-	if (!hash)
-		return;
-	printf("\n--- %s ---\n", title);
-	if (kf_store_get(store, hash, &text, &err))
-		printf("(%s)\n", err.text);
+	kf_whole_read(store, row, all, count, &whole);
+	if (options->only)
+		code = kf_whole_print_part(&whole, (enum kf_part)options->only,
+					   err);
+	else if (options->json)
+		kf_cli_print_json_take(kf_whole_to_json(&whole));
+	else if (options->explain)
+		kf_whole_explain(&whole);
 	else
-		print_text(kf_buf_str(&text), text.len);
-	kf_buf_release(&text);
-}
-
-/* A prompt is kept as {"system","user"}. */
-static void print_prompt(struct kf_store *store, const char *hash)
-{
-	struct kf_buf text = { .max = OBJECT_BYTES };
-	struct kf_err err = { 0 };
-	json_t *prompt = NULL;
-
-	if (!hash || kf_store_get(store, hash, &text, &err) ||
-	    kf_json_parse(kf_buf_str(&text), text.len, "prompt", &prompt,
-			  &err))
-		goto out;
-	printf("\n--- prompt: system ---\n%s\n\n--- prompt: user ---\n%s\n",
-	       kf_json_str(prompt, "system", ""),
-	       kf_json_str(prompt, "user", ""));
-out:
-	json_decref(prompt);
-	kf_buf_release(&text);
-}
-
-static void print_sources(struct kf_store *store, const char *source_json)
-{
-	json_t *list = NULL, *entry;
-	size_t i;
-
-	if (!source_json || kf_json_parse(source_json, strlen(source_json),
-					  "sources", &list, NULL))
-		return;
-	json_array_foreach(list, i, entry)
-		print_object(store, kf_json_str(entry, "name", "?"),
-			     kf_json_str(entry, "hash", NULL));
-	json_decref(list);
-}
-
-/* --explain: the verdict alone, as a person asks for it. */
-static void print_explanation(const struct kf_attempt_row *row)
-{
-	struct kf_buf words = { .max = 1u << 16 };
-	json_t *verdict = NULL;
-
-	if (!row->verdict_json ||
-	    kf_json_parse(row->verdict_json, strlen(row->verdict_json),
-			  "verdict", &verdict, NULL)) {
-		puts("not judged yet");
-		return;
-	}
-	kf_explain(verdict, &words);
-	print_text(kf_buf_str(&words), words.len);
-	kf_buf_release(&words);
-	json_decref(verdict);
-}
-
-static void print_attempt(struct kf_store *store,
-			  const struct kf_attempt_row *row)
-{
-	json_t *verdict = NULL;
-
-	printf("problem   %s\nattempt   %u (%s)\nstate     %s %s\n",
-	       row->problem, row->number, row->kind,
-	       row->state[0] ? row->state : "not judged yet", row->reason);
-	printf("tokens    %llu in, %llu out\n",
-	       (unsigned long long)row->tokens_in,
-	       (unsigned long long)row->tokens_out);
-	print_prompt(store, row->prompt_hash);
-	print_object(store, "reply", row->reply_hash);
-	print_sources(store, row->source_json);
-	if (row->verdict_json &&
-	    !kf_json_parse(row->verdict_json, strlen(row->verdict_json),
-			   "verdict", &verdict, NULL)) {
-		printf("\n--- verdict ---\n%s\n",
-		       kf_json_str(verdict, "text", ""));
-		kf_cli_print_json_take(verdict);
-	}
-}
-
-static json_t *attempt_to_json(struct kf_store *store,
-			       const struct kf_attempt_row *row)
-{
-	struct kf_buf reply = { .max = OBJECT_BYTES };
-	json_t *o = json_object(), *verdict = NULL;
-
-	json_object_set_new(o, "problem", json_string(row->problem));
-	json_object_set_new(o, "number", json_integer(row->number));
-	json_object_set_new(o, "kind", json_string(row->kind));
-	if (row->reply_hash && !kf_store_get(store, row->reply_hash, &reply,
-					     NULL))
-		json_object_set_new(o, "reply", kf_json_string(
-			kf_buf_str(&reply), reply.len));
-	if (row->verdict_json)
-		kf_json_parse(row->verdict_json, strlen(row->verdict_json),
-			      "verdict", &verdict, NULL);
-	if (verdict)
-		json_object_set_new(o, "verdict", verdict);
-	kf_buf_release(&reply);
-	return o;
+		kf_whole_print(&whole);
+	kf_whole_release(&whole);
+	return code;
 }
 
 static enum kf_code show_attempt(const char *run_dir, const char *which,
@@ -198,12 +88,9 @@ static enum kf_code show_attempt(const char *run_dir, const char *which,
 		code = kf_store_attempts(store, 0, &row, &count, err);
 	if (!code)
 		code = pick_row(row, count, &wanted, &at, err);
-	if (!code && options->json)
-		kf_cli_print_json_take(attempt_to_json(store, &row[at]));
-	else if (!code && options->explain)
-		print_explanation(&row[at]);
-	else if (!code)
-		print_attempt(store, &row[at]);
+	if (!code)
+		code = print_attempt(store, &row[at], row, count, options,
+				     err);
 	kf_attempt_rows_free(row, count);
 	kf_store_close(store);
 	return code;
@@ -216,6 +103,11 @@ static int show(const struct kf_options *options, const char **argument,
 	char *run_dir = NULL;
 	enum kf_code code;
 
+	if (options->only && argument_count < 2) {
+		kf_fail(&err, KF_E_INPUT, "--only prints a part of one "
+			"attempt: name it, as in `kforge show RUN 3`");
+		return kf_cli_fail(&err);
+	}
 	code = kf_cli_run_dir(argument_count ? argument[0] : NULL, &run_dir,
 			      &err);
 	if (!code && argument_count == 2)
@@ -229,8 +121,8 @@ static int show(const struct kf_options *options, const char **argument,
 const struct kf_command kf_command_show = {
 	.name = "show",
 	.arguments = "[RUN [ATTEMPT]]",
-	.summary = "a run's table, or one attempt: prompt, reply, source, verdict",
-	.options = "explain json help",
+	.summary = "a run's table, or one attempt: prompt, reply, source, difference, verdict",
+	.options = "only explain json help",
 	.argument_max = 2,
 	.run = show,
 };

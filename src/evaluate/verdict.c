@@ -175,6 +175,9 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 			    json_null());
 	json_object_set_new(json, "device", name_or_null(v->device));
 	json_object_set_new(json, "compiler", name_or_null(v->compiler));
+	if (v->compiler_log.len)
+		json_object_set_new(json, "compiler_log", kf_json_string(
+			kf_buf_str(&v->compiler_log), v->compiler_log.len));
 	json_object_set_new(json, "prepare_ns", nanoseconds(v->prepare_ns));
 	json_object_set_new(json, "memory_bytes_peak",
 			    nanoseconds(v->memory_bytes_peak));
