@@ -29,6 +29,20 @@ static enum kf_code wrong(const struct reader *r, const char *why)
 
 /* --- objects ------------------------------------------------------------- */
 
+static bool is_among(const char *key, const char *known)
+{
+	size_t len = strlen(key);
+
+	while (*known) {
+		size_t word = strcspn(known, " ");
+
+		if (word == len && memcmp(known, key, len) == 0)
+			return true;
+		known += word + (known[word] == ' ');
+	}
+	return false;
+}
+
 /* Refuses members that are not among the space-separated known ones: a typing
  * error must not silently become a default. */
 static enum kf_code only_known(const struct reader *r, const json_t *object,
@@ -38,14 +52,7 @@ static enum kf_code only_known(const struct reader *r, const json_t *object,
 	json_t *value;
 
 	json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-		const char *at = strstr(known, key);
-		size_t len = strlen(key);
-		bool whole = false;
-
-		for (; at && !whole; at = at ? strstr(at + 1, key) : NULL)
-			whole = len && (at == known || at[-1] == ' ') &&
-				(!at[len] || at[len] == ' ');
-		if (!whole)
+		if (!is_among(key, known))
 			return kf_fail(r->err, KF_E_INPUT, "%s: unknown member "
 				       "\"%s%s%s\"; known ones are: %s",
 				       r->file, r->where, r->where[0] ? "."

@@ -106,6 +106,7 @@ static void test_what_is_wrong_is_named_with_its_member(void **state)
 		{ "{}", "kforge_problem", "must be 1" },
 		{ "{\"kforge_problem\":2}", "kforge_problem", "must be 1" },
 		{ "{\"kforge_problem\":1,\"input\":[]}", "input", "unknown" },
+		{ "{\"kforge_problem\":1,\"\":[]}", "", "unknown" },
 		{ "{" HEAD "," OUT "}", "inputs", "1 to 64" },
 		{ "{" HEAD ",\"inputs\":[" X "]}", "outputs", "1 to 16" },
 		{ "{" HEAD ",\"inputs\":7," OUT "}", "inputs", "list" },
