@@ -78,7 +78,7 @@ static int unknown_command(const struct kf_command *const *list,
 	const char *closest;
 	size_t count;
 
-	for (count = 0; list[count] && count < LIST_MAX; count++)
+	for (count = 0; count < LIST_MAX && list[count]; count++)
 		name[count] = typed_name(list[count]);
 	closest = kf_closest(typed, name, count);
 	if (closest)

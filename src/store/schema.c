@@ -51,8 +51,7 @@ static const char *const steps[] = {
 	 * over for that */
 	"ALTER TABLE problem ADD COLUMN health TEXT;",
 	/* 2 -> 3 */
-	"ALTER TABLE attempt ADD COLUMN parent_id INTEGER "
-	"	REFERENCES attempt (id);",
+	"ALTER TABLE attempt ADD COLUMN parent_id INTEGER REFERENCES attempt (id);",
 };
 
 #define VERSION ((int64_t)KF_COUNT(steps))
