@@ -4,9 +4,10 @@
 
 #include "problem/shrink.h"
 
-/* Away from published sizes small is as good as large. */
-#define FIT_BYTES (UINT64_C(256) << 20)
-#define USUAL_BYTES (UINT64_C(6) << 30)
+/* Away from published sizes small is as good as large, and quicker. */
+#define FURTHER_BYTES 24	/* times smaller than what would just fit */
+#define FURTHER_TIME 2
+#define UNKNOWN_RATIO 4
 #define TRIES_MAX 12
 #define LEAST_NS KF_NS_PER_S	/* it makes no sense to try for less */
 
@@ -179,8 +180,12 @@ static enum kf_code try_size(struct work *w, double *ratio,
 	*ratio = (double)NAN;
 	spec.light = true;
 	spec.timeout_ns = left_ns(w);
-	if (w->checker->fit)	/* time for a smaller one, should it take all */
-		spec.timeout_ns /= 2;
+	/* The published size gets half of the time, a smaller one most of the
+	 * rest. */
+	if (w->checker->fit)
+		spec.timeout_ns = w->out->size[0] ?
+				  spec.timeout_ns / 4 * 3 :
+				  spec.timeout_ns / 2;
 	if (spec.timeout_ns < LEAST_NS)
 		spec.timeout_ns = LEAST_NS;
 	code = kf_bundle_open(&spec, &w->problem, &bundle, err);
@@ -225,8 +230,8 @@ static bool worth_shrinking(const struct work *w, enum kf_code code)
 	       left_ns(w) > LEAST_NS;
 }
 
-/* One size smaller; false if there is none. ratio is for the size of bundles
- * that was allowed until now. */
+/* A smaller size; false if there is none. ratio: how many times too large this
+ * one was. */
 static bool shrink(struct work *w, enum kf_code code, double ratio)
 {
 	struct kf_buf words = { .max = sizeof(w->out->size) - 1 };
@@ -234,9 +239,9 @@ static bool shrink(struct work *w, enum kf_code code, double ratio)
 
 	if (!w->shrink.count)
 		kf_shrink_read(w->problem.source, &w->shrink);
-	if (!w->spec.bytes_max && code == KF_E_LIMIT)
-		ratio *= (double)USUAL_BYTES / (double)FIT_BYTES;
-	w->spec.bytes_max = FIT_BYTES;
+	if (!isfinite(ratio))
+		ratio = UNKNOWN_RATIO;
+	ratio *= code == KF_E_LIMIT ? FURTHER_BYTES : FURTHER_TIME;
 	if (!kf_shrink_step(&w->shrink, ratio) ||
 	    read_at_size(w, &ignored))
 		return false;

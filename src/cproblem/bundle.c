@@ -85,8 +85,7 @@ static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
 	size_t each, count = kf_maker_stock_count(m, &each);
-	double most = (double)(m->spec->bytes_max ? m->spec->bytes_max :
-			       KF_BUNDLE_BYTES);
+	double most = (double)KF_BUNDLE_BYTES;
 	double scales = 0, weights = 0, total;
 
 	for (size_t i = 0; i < p->out.count; i++)

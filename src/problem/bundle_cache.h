@@ -7,7 +7,7 @@
 
 #include "problem/problem.h"
 
-#define KF_BUNDLE_BYTES (UINT64_C(6) << 30)	/* the largest, unless asked */
+#define KF_BUNDLE_BYTES (UINT64_C(6) << 30)	/* the largest that is made */
 
 struct kf_bundle_maker {
 	const char *content;	/* everything that decides what is in it */

@@ -24,11 +24,6 @@ struct job {
 	struct kf_refusal refusal;
 };
 
-static uint64_t bytes_max(const struct kf_problem_spec *spec)
-{
-	return spec->bytes_max ? spec->bytes_max : KF_BUNDLE_BYTES;
-}
-
 /* Bytes of all files below folder_fd, which it closes; bounded in depth, for
  * the program inside may have made it. */
 static uint64_t folder_bytes(int folder_fd, int depth)
@@ -64,7 +59,7 @@ static enum kf_code watch(struct job *job, struct kf_sandbox *box,
 			  const char *out_folder, struct kf_outcome *outcome,
 			  struct kf_err *err)
 {
-	uint64_t bytes = 0, most = bytes_max(job->spec);
+	uint64_t bytes = 0, most = KF_BUNDLE_BYTES;
 
 	for (unsigned i = 0; !kf_sandbox_ended(box); i++) {
 		if (i % SIZE_POLLS == 0)
@@ -120,7 +115,7 @@ static enum kf_code run_reference(void *arg, const char *job_folder,
 	const char *name = job->problem->name;
 	json_t *request = json_pack("{s:s, s:I, s:b, s:n}",
 				    "out", out_folder,
-				    "bytes_max", (json_int_t)bytes_max(spec),
+				    "bytes_max", (json_int_t)KF_BUNDLE_BYTES,
 				    "light", (int)spec->light, "seed");
 	struct kf_reference_spec reference = {
 		.problem_spec = spec, .problem = job->problem,

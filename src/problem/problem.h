@@ -57,7 +57,6 @@ struct kf_problem_spec {
 	enum kf_sandbox_tier tier_min;
 	uint64_t timeout_ns;		/* for making a bundle */
 	uint64_t memory_bytes;		/* likewise */
-	uint64_t bytes_max;		/* of a bundle; 0: what is usual */
 	bool light;			/* a bundle to look at, not to time with:
 					   one stock entry, few perturbed runs,
 					   kept apart from whole ones */

@@ -5,9 +5,9 @@
 
 #include "problem/rewrite.h"
 
-#define UNKNOWN_HALVINGS 2
 #define HALVINGS_MAX 20
-#define SIDE_LEAST 64		/* of what is no batch */
+#define BATCH_LEAST 4
+#define SIDE_LEAST 16		/* of what is no batch */
 
 static const char *const batch_name[] = {
 	"batch_size", "batch", "batches", "B",
@@ -93,7 +93,8 @@ void kf_shrink_read(const char *source, struct kf_shrink *out)
 static struct kf_size *first_batch(struct kf_shrink *shrink)
 {
 	for (size_t i = 0; i < shrink->count; i++)
-		if (is_batch(shrink->size[i].name) && shrink->size[i].now > 1)
+		if (is_batch(shrink->size[i].name) &&
+		    shrink->size[i].now >= 2 * BATCH_LEAST)
 			return &shrink->size[i];
 	return NULL;
 }
@@ -114,10 +115,8 @@ static struct kf_size *largest_side(struct kf_shrink *shrink)
 
 bool kf_shrink_step(struct kf_shrink *shrink, double ratio)
 {
-	double wanted = isfinite(ratio) && ratio > 1 ? ceil(log2(ratio)) :
-			UNKNOWN_HALVINGS;
-	int halvings = wanted < 1 ? 1 : wanted < HALVINGS_MAX ? (int)wanted :
-		       HALVINGS_MAX;
+	double wanted = ratio > 2 ? ceil(log2(ratio)) : 1;
+	int halvings = wanted < HALVINGS_MAX ? (int)wanted : HALVINGS_MAX;
 	bool smaller = false;
 
 	for (int i = 0; i < halvings; i++) {

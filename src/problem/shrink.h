@@ -23,9 +23,9 @@ struct kf_shrink {
  * for these must fit each other. */
 void kf_shrink_read(const char *source, struct kf_shrink *out);
 
-/* Makes it ratio times smaller (unknown: NaN, then four times), in halves: the
- * batch down to 1, when there is nothing left of it the largest of the other
- * sizes by half. False if nothing can be made smaller. */
+/* Makes it ratio times smaller, in halves: the batch down to 4 (statistics over
+ * fewer would be another problem), when there is nothing left of it the largest
+ * of the other sizes. False if nothing can be made smaller. */
 bool kf_shrink_step(struct kf_shrink *shrink, double ratio);
 
 /* "batch_size=16" for each size that is not as published; the texts and their

@@ -276,7 +276,7 @@ static void test_declared_inputs_alone_are_a_note(void **state)
 	world_free(w);
 }
 
-static void test_what_only_kernelbench_lets_pass_is_a_note(void **state)
+static void test_what_kernelbench_lets_pass_is_a_note(void **state)
 {
 	struct world *w = world_new(tiny, NULL);
 	struct kf_health *h = check(w);
@@ -294,13 +294,14 @@ static void test_inputs_must_matter(void **state)
 {
 	struct world *w = world_new(twice, NULL);
 	struct kf_tensor_info in[2] = { w->in, w->in };
+	static char mask[] = "mask";
 
 	(void)state;
 	w->in.matters = false;
 	assert_string_equal(check(w)->reason, "no_input_matters");
 	assert_non_null(strstr(w->health.text, "its input does not matter"));
 
-	in[1].name = (char *)(uintptr_t)"mask";
+	in[1].name = mask;
 	in[1].matters = false;
 	w->bundle.in = in;
 	w->bundle.in_count = 2;
@@ -320,7 +321,7 @@ static void test_inputs_must_matter(void **state)
 	world_free(w);
 }
 
-static void test_that_no_input_matters_tells_more_than_sameness(void **state)
+static void test_no_input_matters_tells_more_than_same(void **state)
 {
 	struct world *w = world_new(table, NULL);
 
@@ -444,7 +445,8 @@ static void test_half_types_are_filled_rightly(void **state)
 	}
 }
 
-/* Whatever is in it, a check ends; what was not tried is not held against it. */
+/* Whatever is in it, a check ends; what was not tried is not held against
+ * it. */
 static void test_a_deadline_ends_the_check(void **state)
 {
 	struct world *w = world_new(nothing, NULL);
@@ -467,9 +469,10 @@ static void test_a_deadline_ends_the_check(void **state)
 static void test_names_that_a_problem_chose_stay_text(void **state)
 {
 	struct world *w = world_new(itself, NULL);
+	static char name[] = "a\xff\x1b[31m";
 
 	(void)state;
-	w->in.name = (char *)(uintptr_t)"a\xff\x1b[31m";
+	w->in.name = name;
 	w->bundle.info = json_pack("{s:[s]}", "notes", "line\nand another");
 	assert_string_equal(check(w)->reason, "copy");
 	assert_null(strchr(w->health.text, '\x1b'));
@@ -548,9 +551,9 @@ int main(void)
 		cmocka_unit_test(test_an_honest_problem_is_healthy),
 		cmocka_unit_test(test_each_trivial_answer_is_named),
 		cmocka_unit_test(test_declared_inputs_alone_are_a_note),
-		cmocka_unit_test(test_what_only_kernelbench_lets_pass_is_a_note),
+		cmocka_unit_test(test_what_kernelbench_lets_pass_is_a_note),
 		cmocka_unit_test(test_inputs_must_matter),
-		cmocka_unit_test(test_that_no_input_matters_tells_more_than_sameness),
+		cmocka_unit_test(test_no_input_matters_tells_more_than_same),
 		cmocka_unit_test(test_idle_weights_are_noted),
 		cmocka_unit_test(test_all_outputs_count_together),
 		cmocka_unit_test(test_a_single_number_is_not_its_own_mean),

@@ -38,9 +38,9 @@ static void test_the_batch_goes_first(void **state)
 	assert_string_equal(set[0], "batch_size=16");
 	free(set[0]);
 	free(set);
-	assert_true(kf_shrink_step(&shrink, 32));	/* four, then dim */
+	assert_true(kf_shrink_step(&shrink, 8));	/* two, then dim */
 	say(&shrink, words);
-	assert_string_equal(words, "at batch_size=1, published 128; dim=2048, "
+	assert_string_equal(words, "at batch_size=4, published 128; dim=2048, "
 			    "published 4096");
 }
 
@@ -55,10 +55,10 @@ static void test_sides_shrink_from_the_largest_on(void **state)
 	for (int i = 0; i < 9; i++)
 		assert_true(kf_shrink_step(&shrink, 1.5));
 	assert_int_equal(shrink.size[1].now, 256);
-	while (kf_shrink_step(&shrink, (double)NAN))
+	while (kf_shrink_step(&shrink, 3))
 		;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(shrink.size[i].now, 64);
+		assert_int_equal(shrink.size[i].now, 16);
 }
 
 static void test_what_is_no_number_stays(void **state)
