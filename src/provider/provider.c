@@ -228,12 +228,13 @@ enum kf_code kf_model_keep(struct kf_model *model, const char *path,
 {
 	struct kf_err why = { 0 };
 
-	if (kf_record_open(path, &model->kept, &why) ||
-	    kf_replay_read(path, &model->arrived, &why))
-		return kf_fail(err, why.code, "%s; if this file is damaged, "
-			       "remove it: at most one reply is in it",
-			       why.text);
-	return KF_OK;
+	if (kf_record_open(path, &model->kept, &why) == KF_OK &&
+	    kf_replay_read(path, &model->arrived, &why) == KF_OK)
+		return KF_OK;
+	if (why.code == KF_E_INPUT)
+		return kf_fail(err, why.code, "%s; remove this file to go on: "
+			       "at most one reply is in it", why.text);
+	return kf_fail(err, why.code, "%s", why.text);
 }
 
 void kf_model_stored(struct kf_model *model)

@@ -3,6 +3,7 @@
 spawns; resume goes on, asks again for no reply that had arrived, and ends as
 if nothing had happened. points.py says which points are left out."""
 
+import pathlib
 import shutil
 import signal
 import sys
@@ -10,6 +11,8 @@ import time
 
 from points import ANSWER, NO_ANSWER, Play, Scene, each, points
 from harness import EXIT, run_tests
+
+NO_RUN = ("nothing to go on with", "is not a run", "there is no run")
 
 
 def arrived(calls):
@@ -46,8 +49,7 @@ def go_on(scene, safe):
     play = scene.play
     result = scene.kforge("resume", scene.run, "-q")
     if result.status == EXIT["input"]:
-        assert "nothing to go on with" in result.err or \
-            "is not a run" in result.err, result
+        assert any(words in result.err for words in NO_RUN), result
         assert not scene.asked(), result
         result = scene.kforge(*scene.words())
     assert result.status == play.status, result
@@ -91,7 +93,37 @@ def kill_everywhere(play, chosen):
 def test_a_kill_at_any_call_loses_nothing(scratch):
     play = Play(scratch, "null", [NO_ANSWER, ANSWER],
                 ["generation_failure", "mismatch"])
+    assert arrived(play.calls) == 2, play.calls
     kill_everywhere(play, points(play.calls))
+
+
+def test_a_signal_at_any_kind_of_call_stops_cleanly(scratch):
+    play = Play(scratch, "null", [NO_ANSWER, ANSWER],
+                ["generation_failure", "mismatch"])
+    kinds = {}      # the last call of each kind
+    for call in play.calls:
+        if call.result >= 0:
+            kinds[call.name, pathlib.Path(call.about).suffix[:4]] = call.number
+
+    def stop_at(number):
+        number, sent = number
+        scene = Scene(play, f"{number}-{sent}")
+        done = scene.traced("--at", number, "--signal", int(sent))
+        result = done.result
+        # Before kforge catches signals, and when it is done already.
+        if result.status not in (128 + sent, play.status):
+            assert result.status == EXIT["canceled"], result
+            assert "kforge resume" in result.err or not scene.asked(), result
+        assert not done.orphans, done.orphans
+        assert not list(scene.temporary.rglob("*")), scene.leftovers()
+        go_on(scene, arrived(done.calls))
+        shutil.rmtree(scene.folder)
+
+    chosen = [(n, s) for n in kinds.values()
+              for s in (signal.SIGTERM, signal.SIGINT)]
+    failed = each(stop_at, chosen)
+    print(f"# {len(chosen)} signals")
+    assert not failed, "\n".join(failed)
 
 
 def test_a_kill_while_the_best_is_published_loses_nothing(scratch):

@@ -108,10 +108,11 @@ static void test_a_diff_applied_to_the_old_gives_the_new(void **state)
 	(void)state;
 	for (int round = 0; round < 300; round++) {
 		struct kf_buf old = { .max = OUT_BYTES }, new = old;
+		uint64_t words = 1 + (uint64_t)round % 9;
 		char *text, *patched;
 
-		make_text(&rng, kf_rng_below(&rng, 40), 1 + (uint64_t)round % 9, &old);
-		make_text(&rng, kf_rng_below(&rng, 40), 1 + (uint64_t)round % 9, &new);
+		make_text(&rng, kf_rng_below(&rng, 40), words, &old);
+		make_text(&rng, kf_rng_below(&rng, 40), words, &new);
 		text = diff(kf_buf_str(&old), kf_buf_str(&new));
 		patched = patch(kf_buf_str(&old), text);
 		assert_string_equal(patched, kf_buf_str(&new));
