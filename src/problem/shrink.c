@@ -13,12 +13,13 @@ static const char *const batch_name[] = {
 	"batch_size", "batch", "batches", "B",
 };
 
-/* One of several that must agree would break the problem: no channels,
- * features, heads, kernels or strides. */
+/* One of several that must agree would break the problem: no channels, heads,
+ * kernels or strides. */
 static const char *const side_name[] = {
 	"M", "N", "K", "L", "m", "n", "k", "l", "rows", "cols",
 	"sequence_length", "seq_length", "seq_len", "length", "depth",
 	"height", "width", "dim", "dim1", "dim2", "H", "W", "D",
+	"in_features", "out_features", "input_size", "hidden_size",
 };
 
 static bool is_one_of(const char *name, const char *const *list, size_t count)

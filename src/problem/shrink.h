@@ -19,8 +19,8 @@ struct kf_shrink {
 };
 
 /* Reads what can be made smaller without making the problem another one:
- * batch sizes, lengths, sides of matrices and images; no channels, no kernels,
- * for these must fit each other. */
+ * batch sizes, lengths, sides of matrices and images, features; no channels, no
+ * kernels, for these must fit each other. */
 void kf_shrink_read(const char *source, struct kf_shrink *out);
 
 /* Makes it ratio times smaller, in halves: the batch down to 4 (statistics over
