@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-BATCH = 4
+BATCH = 8
 CHANNELS_IN = 24
 CHANNELS_OUT = 40
 STEPS = 600

@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-BATCH = 512
+BATCH = 1024
 CLASSES = 1000
 # kforge: size test BATCH=13 CLASSES=21
 # kforge: size gpu BATCH=32768 CLASSES=16000

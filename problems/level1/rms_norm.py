@@ -6,7 +6,7 @@ Sizes can be changed with --size or --set, for instance --set TOKENS=128.
 import torch
 import torch.nn as nn
 
-TOKENS = 1024
+TOKENS = 2048
 FEATURES = 768
 EPSILON = 1e-5
 # kforge: size test TOKENS=11 FEATURES=72

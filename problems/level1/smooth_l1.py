@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-BATCH = 512
+BATCH = 1024
 FEATURES = 900
 BETA = 0.75
 # kforge: size test BATCH=6 FEATURES=45

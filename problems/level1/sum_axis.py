@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 
 BATCH = 16
-STEPS = 500
+STEPS = 1000
 CHANNELS = 100
 # kforge: size test BATCH=2 STEPS=33 CHANNELS=10
 # kforge: size gpu BATCH=64 STEPS=8000 CHANNELS=1000
