@@ -111,7 +111,7 @@ static enum kf_code judge_once(struct kf_verify *v, int *status,
 		kf_generation_failure(&v->candidate, &v->verdict);
 	if (code)
 		return code;
-	kf_verdict_set_health(&v->verdict, &v->target.health);
+	kf_verdict_set_health(&v->verdict, kf_target_health(&v->target));
 	*status = kf_cli_status(&v->verdict);
 	print_verdict(v);
 	return KF_OK;

@@ -73,6 +73,7 @@ enum kf_code kf_job_judge(const struct kf_job_spec *spec,
 	*out = (struct kf_verdict) { 0 };
 	if (spec->candidate->end != KF_EXTRACT_GOOD) {
 		kf_generation_failure(spec->candidate, out);
+		kf_verdict_set_health(out, kf_target_health(spec->target));
 		out->rules = (enum kf_rules)spec->job->rules;
 		return KF_OK;
 	}

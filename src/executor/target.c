@@ -105,14 +105,26 @@ enum kf_code kf_target_open(const struct kf_setup *setup, const char *path,
 	return code;
 }
 
+const struct kf_health *kf_target_health(const struct kf_target *target)
+{
+	const struct kf_health *health = &target->health;
+
+	for (size_t i = 0; i < target->more_count && health->healthy; i++)
+		if (!target->more[i].health.healthy)
+			health = &target->more[i].health;
+	return health;
+}
+
 enum kf_code kf_target_healthy(const struct kf_target *target,
 			       struct kf_err *err)
 {
-	if (target->health.healthy)
+	const struct kf_health *health = kf_target_health(target);
+
+	if (health->healthy)
 		return KF_OK;
 	return kf_fail(err, KF_E_INPUT, "problem %s is unhealthy: %s; --force "
 		       "works on it all the same", target->problem.name,
-		       target->health.text);
+		       health->text);
 }
 
 void kf_target_release(struct kf_target *target)

@@ -26,6 +26,8 @@ KF_MUST_CHECK enum kf_code kf_target_open(const struct kf_setup *setup,
 KF_MUST_CHECK enum kf_code kf_target_open_take_problem(
 		const struct kf_setup *setup, struct kf_problem *problem,
 		struct kf_target *out, struct kf_err *err);
+/* Of several shapes the first unhealthy one's, else the first's. Borrowed. */
+const struct kf_health *kf_target_health(const struct kf_target *target);
 /* KF_E_INPUT, with a sentence that names --force, for an unhealthy problem. */
 KF_MUST_CHECK enum kf_code kf_target_healthy(const struct kf_target *target,
 					     struct kf_err *err);

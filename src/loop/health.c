@@ -37,14 +37,15 @@ enum kf_code kf_run_check_health(struct kf_run *run, int64_t problem_id,
 				 const struct kf_target *target,
 				 enum kf_code code, struct kf_err *err)
 {
-	bool skipped = !target->health.healthy && !run->spec->force;
+	const struct kf_health *health = kf_target_health(target);
+	bool skipped = !health->healthy && !run->spec->force;
 
 	if (code) {
 		if (err)
 			keep_refusal(run, problem_id, target, err);
 		return code;
 	}
-	code = keep(run, problem_id, &target->health, skipped, err);
+	code = keep(run, problem_id, health, skipped, err);
 	if (code || !skipped)
 		return code;
 	run->summary->unhealthy_count++;

@@ -287,7 +287,7 @@ static enum kf_code keep_generation_failure(struct lane *lane,
 	json_t *json;
 
 	kf_generation_failure(&attempt->candidate, &verdict);
-	kf_verdict_set_health(&verdict, &lane->target.health);
+	kf_verdict_set_health(&verdict, kf_target_health(&lane->target));
 	json = kf_verdict_to_json(&verdict);
 	code = kf_store_verdict(lane->run->store, attempt->id, json,
 				kf_state_name(verdict.state), verdict.reason,
