@@ -202,6 +202,51 @@ static void test_root_folder_is_never_removed(void **state)
 		assert_int_equal(kf_remove_tree(name[i], &err), KF_E_INPUT);
 }
 
+static void test_only_the_temporaries_of_the_dead_are_swept(void **state)
+{
+	const char *dir = *state;
+	char *beside = kf_path_join(dir, "mine"), *dead[2];
+	struct kf_temporary file, folder, living[2];
+
+	assert_int_equal(kf_temporary_file(beside, &living[0], NULL), KF_OK);
+	assert_int_equal(kf_temporary_folder(beside, &living[1], NULL), KF_OK);
+	assert_int_equal(kf_temporary_file(beside, &file, NULL), KF_OK);
+	assert_int_equal(kf_temporary_folder(beside, &folder, NULL), KF_OK);
+	dead[0] = kf_strdup(file.path);
+	dead[1] = kf_strdup(folder.path);
+	kf_temporary_release(&file);	/* as a kill does */
+	kf_temporary_release(&folder);
+
+	kf_temporaries_sweep(dir, "theirs");
+	assert_int_equal(count_entries(dir), 4);
+	kf_temporaries_sweep(dir, "mine");
+	for (size_t i = 0; i < 2; i++) {
+		assert_false(kf_path_exists(dead[i]));
+		assert_true(kf_path_exists(living[i].path));
+		assert_int_equal(kf_temporary_remove(&living[i], NULL), KF_OK);
+		free(dead[i]);
+	}
+	assert_int_equal(count_entries(dir), 0);
+	free(beside);
+}
+
+static void test_other_names_are_not_swept(void **state)
+{
+	static const char *const name[] = {
+		"a.tmp-12345", "a.tmp-1234567", "a.XXXXXX", ".tmp-123456",
+	};
+	const char *dir = *state;
+
+	for (size_t i = 0; i < KF_COUNT(name); i++) {
+		char *path = kf_path_join(dir, name[i]);
+
+		assert_int_equal(kf_file_write(path, "", 0, NULL), KF_OK);
+		free(path);
+	}
+	kf_temporaries_sweep(dir, "");
+	assert_int_equal(count_entries(dir), KF_COUNT(name));
+}
+
 static void test_hashes_are_sha256(void **state)
 {
 	static const struct { const char *text, *hash; } row[] = {
@@ -259,6 +304,8 @@ int main(void)
 		IN_FOLDER(test_folders_are_made_with_their_parents),
 		IN_FOLDER(test_removal_takes_the_tree_but_follows_no_link),
 		cmocka_unit_test(test_root_folder_is_never_removed),
+		IN_FOLDER(test_only_the_temporaries_of_the_dead_are_swept),
+		IN_FOLDER(test_other_names_are_not_swept),
 		IN_FOLDER(test_hashes_are_sha256),
 		IN_FOLDER(test_large_file_hashes_as_its_bytes),
 	};

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -280,6 +281,31 @@ static void test_child_inherits_no_pipe_of_ours(void **state)
 	assert_int_equal(n, count_descriptors(true) + 1);
 }
 
+/* The program tells its group's life through a pipe that it alone holds. */
+static void test_a_program_ends_with_the_process_that_runs_it(void **state)
+{
+	int fd[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (pid == 0) {
+		char *script = kf_format("echo >&%d; sleep 60 & sleep 60",
+					 fd[1]);
+
+		close(fd[0]);
+		_exit((int)shell(script, (struct kf_proc_spec) { 0 }));
+	}
+	close(fd[1]);
+	assert_int_equal(read(fd[0], &byte, 1), 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(read(fd[0], &byte, 1), 0);
+	close(fd[0]);
+}
+
 static void test_which_finds_what_is_on_path(void **state)
 {
 	char *sh = kf_proc_which("sh"), *by_path = kf_proc_which("/bin/sh");
@@ -326,6 +352,7 @@ int main(void)
 		CASE(test_relative_program_is_found_from_our_folder),
 		CASE(test_no_descriptor_is_left_open),
 		CASE(test_child_inherits_no_pipe_of_ours),
+		CASE(test_a_program_ends_with_the_process_that_runs_it),
 		CASE(test_which_finds_what_is_on_path),
 	};
 
