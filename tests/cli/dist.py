@@ -77,8 +77,9 @@ def test_dist_runs_where_it_was_moved_to(scratch):
     root = Dist.root()
     version = (ROOT / "VERSION").read_text().strip()
     assert at(root, "--version").stdout == f"kforge {version}\n"
-    assert str(root / "share" / "kforge") in at(root, "doctor",
-                                                home=scratch).stdout
+    # Long paths are broken to fit a terminal.
+    told = "".join(at(root, "doctor", home=scratch).stdout.split())
+    assert "".join(str(root / "share" / "kforge").split()) in told, told
     done = at(root, "verify", PROBLEM, DATA / "good.c", "--calls", "30",
               home=scratch)
     assert done.returncode == 0 and "correct" in done.stdout, done
