@@ -16,7 +16,7 @@ import tempfile
 import time
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
-PROBLEM = "problems/c/softmax"
+PROBLEM = "problems/c/softmax_c"
 PROGRAM = "bench/softmax.c"
 WARM = 4
 COUNT = 60

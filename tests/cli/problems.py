@@ -55,19 +55,19 @@ def test_every_file_has_both_sizes(_):
 
 # A reference is a program as well: so its twin can judge it.
 def test_references_in_c_agree_with_their_twins(_):
-    twins = [name for name in names("c")
-             if (PROBLEMS / "level1" / f"{name}.py").exists()]
+    twins = [name for name in names("level1")
+             if (PROBLEMS / "c" / f"{name}_c").exists()]
     assert len(twins) >= 8
     for name in twins:
         result = kforge("verify", PROBLEMS / "level1" / f"{name}.py",
-                        PROBLEMS / "c" / name / "reference.c",
+                        PROBLEMS / "c" / f"{name}_c" / "reference.c",
                         "--size", "test", "--stop-after", "values",
                         "--baseline", "none")
         assert result.status == EXIT["good"], (name, result)
 
 
 def test_a_reference_that_differs_from_its_twin_is_found(scratch):
-    text = (PROBLEMS / "c" / "variance" / "reference.c").read_text()
+    text = (PROBLEMS / "c" / "variance_c" / "reference.c").read_text()
     path = scratch / "reference.c"
     path.write_text(text.replace("(double)(rows - 1)", "(double)rows"))
     result = kforge("verify", PROBLEMS / "level1" / "variance.py", path,
