@@ -140,8 +140,8 @@ static void test_what_was_not_recorded_is_left_out(void **state)
 		"{}", "{'state': 'correct'}", "{'state': 'none'}",
 		"{'state': 'generation_failure', 'reason': 'no_code'}",
 		"{'state': 'mismatch', 'reason': 'values', 'evidence': {}}",
-		"{'state': 'mismatch', 'reason': 'x', 'evidence':"
-		" {'failure': {'elements': 3}, 'notes': [4], 'sets': 7}}",
+		("{'state': 'mismatch', 'reason': 'x', 'evidence':"
+		 " {'failure': {'elements': 3}, 'notes': [4], 'sets': 7}}"),
 		"{'state': 5, 'text': [], 'took': 'long', 'evidence': []}",
 	};
 
