@@ -1,5 +1,6 @@
 #include "cproblem/oracle.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -176,6 +177,7 @@ static void add_run(const struct kf_oracle *o, const struct spread *s,
 	const void *r = kf_cref_out(o->real, i);
 	float *noise = answer->noise[i];
 
+	assert(noise && answer->exact[i]);	/* it is a floating-point one */
 	read_exact(o, i, s->exact);
 	for (int64_t k = 0; k < info->numel; k++) {
 		double away = s->exact[k] - answer->exact[i][k];

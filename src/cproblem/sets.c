@@ -384,8 +384,10 @@ static size_t bytes_of(const struct kf_ctensors *list)
 size_t kf_maker_stock_count(const struct kf_maker *m, size_t *each_bytes)
 {
 	size_t each = bytes_of(&m->problem.in) + bytes_of(&m->problem.out);
-	size_t count = STOCK_BYTES / each;
+	size_t count;
 
+	each = each ? each : 1;
+	count = STOCK_BYTES / each;
 	*each_bytes = each;
 	if (m->spec->light)
 		return STOCK_LIGHT;

@@ -24,7 +24,7 @@ static double limit_of(const struct kf_judgement *j)
 	const struct kf_check *f = &j->failure;
 
 	return kf_compare_limit(j->req->bundle->out[f->tensor].dtype,
-				f->kase->kind);
+				f->kase ? f->kase->kind : "declared");
 }
 
 static json_t *worst(const struct kf_judgement *j)

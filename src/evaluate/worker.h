@@ -25,42 +25,42 @@
 
 struct kf_worker_spec {
 	const struct kf_platform *platform;
-	const char *device_id; /* "cpu:0" */
+	const char *device_id;		/* "cpu:0" */
 	const char *artefact_path;
-	const struct kf_bundle *bundle; /* shapes, dtypes, names, scalars only */
-	unsigned threads; /* OMP_NUM_THREADS */
-	bool passive; /* threads that wait sleep: no times are
-					   taken, others want the processors */
+	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
+	unsigned threads;		/* OMP_NUM_THREADS */
+	bool passive;		/* threads that wait sleep: no times are taken,
+				   and others want the processors */
 	enum kf_sandbox_tier tier_min;
-	struct kf_limits limits; /* memory: what the program may use beside
+	struct kf_limits limits;	/* memory: what the program may use beside
 					   the tensors */
 	const volatile int *cancel;
 };
 
 enum kf_call_state {
 	KF_CALL_GOOD,
-	KF_CALL_RC, /* kf_forward or kf_prepare returned non-zero */
-	KF_CALL_LOAD, /* the artefact cannot be loaded; text says why */
-	KF_CALL_SIGNAL, /* crashed */
-	KF_CALL_INPUT_WRITE, /* wrote to an input or weight; text names it */
+	KF_CALL_RC,		/* kf_forward or kf_prepare returned non-zero */
+	KF_CALL_LOAD,		/* the artefact cannot be loaded; text says why */
+	KF_CALL_SIGNAL,		/* crashed */
+	KF_CALL_INPUT_WRITE,	/* wrote to an input or weight; text names it */
 	KF_CALL_TIMEOUT,
 	KF_CALL_CPU,
 	KF_CALL_MEMORY,
-	KF_CALL_VIOLATION, /* forbidden system call; text names it */
-	KF_CALL_EXITED, /* the candidate ended the process */
-	KF_CALL_PROTOCOL, /* the worker broke the handshake: tampering */
+	KF_CALL_VIOLATION,	/* forbidden system call; text names it */
+	KF_CALL_EXITED,		/* the candidate ended the process */
+	KF_CALL_PROTOCOL,	/* the worker broke the handshake: tampering */
 };
 
 struct kf_call_end {
 	enum kf_call_state state;
 	int rc, signal;
-	uint64_t time_ns; /* supervisor's clock, handshake taken off */
-	uint64_t own_ns; /* the runner's own clock: a diagnostic only */
-	uint64_t delay_ns; /* its threads were ready in this call and
+	uint64_t time_ns;	/* supervisor's clock, handshake taken off */
+	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
+	uint64_t delay_ns;	/* its threads were ready in this call and
 				   waited for a processor: the machine was busy;
 				   0 where the kernel does not tell */
-	char text[512]; /* one sentence about what happened, "" if good */
-	char output[2048]; /* tail of what the program printed, cleaned */
+	char text[512];		/* one sentence about what happened, "" if good */
+	char output[2048];	/* tail of what the program printed, cleaned */
 };
 
 struct kf_worker;
@@ -70,16 +70,16 @@ struct kf_worker;
  * empty and is filled in place before kf_worker_load. So a process can be made
  * while the compiler works. */
 KF_MUST_CHECK enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
-					   struct kf_worker **out, struct kf_err *err);
+		struct kf_worker **out, struct kf_err *err);
 /* Measures the handshake, then loads the artefact. A candidate that cannot be
  * loaded is KF_OK with *end telling so and a dead worker (still to be freed, as
  * it is after a failure). */
 KF_MUST_CHECK enum kf_code kf_worker_load(struct kf_worker *worker,
-					  struct kf_call_end *end, struct kf_err *err);
+		struct kf_call_end *end, struct kf_err *err);
 /* Both; *out is NULL after a failure. */
 KF_MUST_CHECK enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
-					   struct kf_worker **out, struct kf_call_end *end,
-					   struct kf_err *err);
+		struct kf_worker **out, struct kf_call_end *end,
+		struct kf_err *err);
 
 /* Shared memory as the supervisor sees it. in and weight are for writing
  * before a call, out for reading after it. Guard bytes lie before and after
@@ -107,15 +107,15 @@ bool kf_worker_late(struct kf_worker *worker);
  * do: so after its outputs have been looked at, and before the inputs of the
  * next are written. */
 KF_MUST_CHECK enum kf_code kf_worker_tidy(struct kf_worker *worker,
-					  struct kf_call_end *end, struct kf_err *err);
+		struct kf_call_end *end, struct kf_err *err);
 
 /* kf_prepare with the weights as they are now (in[].data NULL). */
 KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,
-					     uint64_t timeout_ns, struct kf_call_end *end,
-					     struct kf_err *err);
+		uint64_t timeout_ns, struct kf_call_end *end,
+		struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
-					     uint64_t timeout_ns, struct kf_call_end *end,
-					     struct kf_err *err);
+		uint64_t timeout_ns, struct kf_call_end *end,
+		struct kf_err *err);
 
 /* Ends the process and its tree, if it still runs. Shared memory stays. */
 void kf_worker_stop(struct kf_worker *worker);

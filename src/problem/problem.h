@@ -73,9 +73,8 @@ struct kf_problem {
 			   all that the bundle is made of. C: problem.json as it
 			   was chosen and reference.c, headed */
 	char hash[KF_HASH_HEX];		/* of that text: names the problem */
-	char *shape;			/* owned; one of several on which programs
-					   are judged, by its name; NULL: the only
-					   one */
+	char *shape;		/* owned; one of several on which programs are
+				   judged, by its name; NULL: the only one */
 };
 
 /* By its path alone; Python's for what no other kind claims. */
