@@ -361,6 +361,7 @@ static void test_bad_problems_are_one_sentence_and_leave_nothing(void **state)
 		assert_non_null(strstr(err.text, rows[i].words));
 		assert_null(strchr(err.text, '\n'));
 		assert_null(b.folder);
+		kf_bundle_release(&b);
 		assert_int_equal(count_entries(p), before);
 		free(path);
 	}
@@ -399,6 +400,7 @@ static void test_cancel_stops_it(void **state)
 	spec.set_count = 1;
 	assert_int_equal(open_bundle(&spec, &b, &err), KF_E_CANCELED);
 	assert_null(b.folder);
+	kf_bundle_release(&b);
 }
 
 static void test_no_torch_says_what_to_install(void **state)

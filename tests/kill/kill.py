@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from points import ANSWER, NO_ANSWER, Play, Scene, each, points
+from points import ANSWER, NO_ANSWER, SPAWN, Play, Scene, each, points
 from harness import EXIT, run_tests
 
 NO_RUN = ("nothing to go on with", "is not a run", "there is no run")
@@ -61,9 +61,10 @@ def go_on(scene, safe):
 
 def is_orphan(line, calls):
     """bubblewrap's first process waits at a gate until it is in its control
-    group, and binds its life to its parent's only after that: a kill at just
-    this call leaves it waiting. It holds nothing of the run."""
-    at_the_gate = calls[-1].about.endswith("/cgroup.procs")
+    group, and binds its life to its parent's only after that: a kill between
+    its start and that call leaves it waiting. It holds nothing of the run."""
+    at_the_gate = calls[-1].name in SPAWN or \
+        calls[-1].about.endswith("/cgroup.procs")
     return not (at_the_gate and "bwrap --unshare-all" in line)
 
 
