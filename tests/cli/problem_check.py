@@ -135,18 +135,19 @@ def get_inputs():
 
 
 def test_what_is_known_is_not_found_out_again(scratch):
-    path = problem(scratch, "known", "x * 3")
-    first, _ = check(path)
-    assert first["known"]["cached"] is False
-    again, _ = check(path)
-    assert again["known"]["cached"] is True
-    # Its bundle was made for the check alone and is gone. The cache is one of
-    # its own, since other tests make bundles at the same time.
+    # A cache of its own: other suites have been here, or are here now.
     cache = scratch / "cache"
 
     def bundles():
         return [p.name for p in (cache / "bundles").iterdir()
                 if "." not in p.name]
+
+    path = problem(scratch, "known", "x * 3")
+    first, _ = check(path, "--cache", cache)
+    assert first["known"]["cached"] is False
+    again, _ = check(path, "--cache", cache)
+    assert again["known"]["cached"] is True
+    assert not bundles()    # it was made for the check alone
     check(problem(scratch, "kept", "x * 5"), "--keep", "--cache", cache)
     assert len(bundles()) == 1, bundles()
     check(problem(scratch, "gone", "x * 7"), "--cache", cache)
