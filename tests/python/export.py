@@ -420,20 +420,19 @@ def test_the_operator_has_a_schema_and_shapes_without_data(package):
     assert out.dtype == torch.float32
 
 
-def test_it_compiles_where_pytorch_does(package):
-    if not hasattr(torch, "compile"):
-        return "torch %s has no compile" % torch.__version__
-    reference, new = pair(package)
-    inputs = fresh(package)
-    with torch.no_grad():
-        compiled = torch.compile(new, fullgraph=True, backend="aot_eager")
-        agree(reference(*inputs), compiled(*inputs))
-        for model in (reference, new):
-            model.norm.bias.add_(1)
-        agree(reference(*inputs), compiled(*inputs))
-    torch.library.opcheck(package.op, (*inputs, new.norm.weight.detach(),
-                                       new.norm.bias.detach()))
-    return None
+if hasattr(torch, "compile"):
+    def test_it_compiles_where_pytorch_does(package):
+        reference, new = pair(package)
+        inputs = fresh(package)
+        with torch.no_grad():
+            compiled = torch.compile(new, fullgraph=True, backend="aot_eager")
+            agree(reference(*inputs), compiled(*inputs))
+            for model in (reference, new):
+                model.norm.bias.add_(1)
+            agree(reference(*inputs), compiled(*inputs))
+        torch.library.opcheck(package.op, (*inputs, new.norm.weight.detach(),
+                                           new.norm.bias.detach()))
+        return None
 
 
 def test_inputs_are_not_copied(package):
