@@ -1,5 +1,7 @@
 /* kforge build: compiles a program and does not run it, for machines that have
  * the compiler and not the device. */
+#include <dirent.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -8,6 +10,7 @@
 
 #define BUILD_VERSION 1
 #define ARTEFACT "program.so"
+#define SCRATCH "build"		/* begins the name of the scratch folder */
 
 struct building {
 	const struct kf_options *options;
@@ -55,6 +58,64 @@ static enum kf_code read_input(struct building *b, const char **argument,
 	return code;
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+	char *path = kf_path_join(folder, name);
+	bool has = kf_path_exists(path);
+
+	free(path);
+	return has;
+}
+
+/* Does the folder hold anything but the scratch of builds that were killed? */
+static bool is_used(DIR *dir)
+{
+	static const char scratch[] = SCRATCH ".tmp-";
+	const struct dirent *entry;
+	bool used = false;
+
+	while (!used && (entry = readdir(dir)))
+		used = strcmp(entry->d_name, ".") != 0 &&
+		       strcmp(entry->d_name, "..") != 0 &&
+		       strncmp(entry->d_name, scratch, strlen(scratch)) != 0;
+	return used;
+}
+
+/* Files are replaced by name, so only a folder that a build or a job has made
+ * may hold some. */
+static enum kf_code check_folder(const char *folder, struct kf_err *err)
+{
+	DIR *dir = opendir(folder);
+	bool used;
+
+	if (!dir)
+		return errno == ENOENT ? KF_OK :
+			kf_fail_errno(err, "cannot read folder %s", folder);
+	used = is_used(dir) && !has_file(folder, "build.json") &&
+		!has_file(folder, "job.json");
+	closedir(dir);
+	if (!used)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "%s holds files that no build and no "
+		       "job has put there, and some might be replaced: name a "
+		       "new or an empty folder with --out DIR", folder);
+}
+
+static enum kf_code make_folder(struct building *b, struct kf_err *err)
+{
+	enum kf_code code = check_folder(b->options->out, err);
+
+	if (!code)
+		code = kf_mkdir_p(b->options->out, err);
+	if (code)
+		return code;
+	b->folder = realpath(b->options->out, NULL);
+	if (!b->folder)
+		return kf_fail_errno(err, "cannot find %s", b->options->out);
+	kf_temporaries_sweep(b->folder, SCRATCH ".");
+	return KF_OK;
+}
+
 /* A job where there is a problem, else the files alone. */
 static enum kf_code write_folder(struct building *b, struct kf_err *err)
 {
@@ -62,18 +123,11 @@ static enum kf_code write_folder(struct building *b, struct kf_err *err)
 		.platform = (char *)(uintptr_t)b->options->platform,
 		.sandbox = b->options->sandbox,
 	};
-	enum kf_code code = kf_mkdir_p(b->options->out, err);
 
-	if (!code && b->problem.name)
-		code = kf_job_write(b->options->out, &job, &b->candidate,
+	if (b->problem.name)
+		return kf_job_write(b->folder, &job, &b->candidate,
 				    &b->problem, err);
-	else if (!code)
-		code = kf_candidate_write(&b->candidate, b->options->out, err);
-	if (code)
-		return code;
-	b->folder = realpath(b->options->out, NULL);
-	return b->folder ? KF_OK : kf_fail_errno(err, "cannot find %s",
-						 b->options->out);
+	return kf_candidate_write(&b->candidate, b->folder, err);
 }
 
 static enum kf_code keep_artefact(const struct building *b,
@@ -90,29 +144,36 @@ static enum kf_code keep_artefact(const struct building *b,
 	return code;
 }
 
+/* The folder gets nothing before the compiler has ended, so that one who is
+ * stopped meanwhile can begin again. */
 static enum kf_code compile(struct building *b, struct kf_err *err)
 {
-	char *work = kf_path_join(b->folder, "work");
-	char *source_dir = kf_path_join(work, "source");
+	char *beside = kf_path_join(b->folder, SCRATCH);
+	char *source_dir = NULL;
 	struct kf_build_job job = {
 		.platform = b->platform,
-		.source_dir = source_dir,
-		.work_dir = work,
 		.tier_min = (enum kf_sandbox_tier)b->options->sandbox,
 		.cancel = kf_cli_cancel(),
 	};
-	enum kf_code code = kf_remove_tree(work, err);
+	struct kf_temporary work = { .fd = -1 };
+	enum kf_code code = kf_temporary_folder(beside, &work, err);
 
-	if (!code)
-		code = kf_candidate_write(&b->candidate, source_dir, err);
+	if (code)
+		goto out;
+	job.work_dir = work.path;
+	job.source_dir = source_dir = kf_path_join(work.path, "source");
+	code = kf_candidate_write(&b->candidate, source_dir, err);
 	if (!code)
 		code = kf_build_run(&job, &b->build, &b->artefact, err);
 	if (!code)
+		code = write_folder(b, err);
+	if (!code)
 		code = keep_artefact(b, err);
-	if (kf_remove_tree(work, code ? NULL : err) && !code)
+out:
+	if (kf_temporary_remove(&work, code ? NULL : err) && !code)
 		code = KF_E_IO;
 	free(source_dir);
-	free(work);
+	free(beside);
 	return code;
 }
 
@@ -198,7 +259,7 @@ static enum kf_code run_stages(struct building *b, const char **argument,
 	code = read_input(b, argument, argument_count, err);
 	if (code || b->candidate.end != KF_EXTRACT_GOOD)
 		return code;
-	code = write_folder(b, err);
+	code = make_folder(b, err);
 	if (!code)
 		code = compile(b, err);
 	if (code)

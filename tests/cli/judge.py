@@ -350,5 +350,36 @@ def test_build_says_what_the_compiler_says(scratch):
     assert about["end"] == "refused" and "error" in about["log"], about
 
 
+def test_build_touches_no_folder_of_somebody_elses(scratch):
+    """Only one that is empty, or that a build or a job has made."""
+    (scratch / "program.c").write_text(program())
+    mine = scratch / "mine"
+    (mine / "work").mkdir(parents=True)
+    (mine / "work" / "thesis.txt").write_text("years")
+    (mine / "program.c").write_text("mine")
+    for given in ((), (PROBLEM,)):
+        run = kforge("build", *given, scratch / "program.c", "-o", mine)
+        assert run.status == EXIT["input"] and "--out" in run.err, run
+        assert len(run.err.strip().splitlines()) == 1, run
+    assert (mine / "work" / "thesis.txt").read_text() == "years"
+    assert (mine / "program.c").read_text() == "mine"
+    run = kforge("build", scratch / "program.c", "-o",
+                 scratch / "program.c" / "x")
+    assert run.status != 0 and len(run.err.strip().splitlines()) == 1, run
+
+
+def test_build_again_into_its_own_folder(scratch):
+    (scratch / "program.c").write_text(program())
+    out = scratch / "out"
+    (out / "build.tmp-abcdef" / "source").mkdir(parents=True)  # one was killed
+    for name in ("good", "broken", "good"):
+        (scratch / "program.c").write_text(program(name))
+        run = kforge("build", scratch / "program.c", "-o", out)
+        assert (run.status == 0) == (name == "good"), run
+        assert (out / "program.so").exists() == (name == "good")
+        assert (out / "program.c").read_text() == program(name)
+    assert not list(out.glob("*.tmp-*"))
+
+
 if __name__ == "__main__":
     sys.exit(run_tests(sys.modules[__name__]))
