@@ -11,7 +11,9 @@ static enum kf_code open_lock(const char *path, struct kf_lock *lock,
 			      struct kf_err *err)
 {
 	*lock = (struct kf_lock) { 0 };
-	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	/* No links: in a folder of somebody else's one could name a lock of
+	 * ours. */
+	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (lock->fd < 0)
 		return kf_fail_errno(err, "cannot open the lock %s", path);
 	lock->open = true;

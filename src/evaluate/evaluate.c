@@ -23,16 +23,19 @@ static uint64_t call_timeout(const struct kf_evaluate_request *req)
 {
 	double reference_ns = (double)req->baseline_stored_ns;
 	double timeout_ns;
+	uint64_t limit_ns = CALL_NS_MAX;
 
-	if (req->call_timeout_ns)
-		return req->call_timeout_ns;
+	if (req->call_timeout_ns && req->call_timeout_ns < limit_ns)
+		limit_ns = req->call_timeout_ns;
 	if (reference_ns <= 0)
 		reference_ns = req->bundle->flops / SLOW_OPERATIONS_PER_NS +
 			req->bundle->bytes / SLOW_BYTES_PER_NS;
 	timeout_ns = CALL_FACTOR * reference_ns;
-	if (!(timeout_ns <= CALL_NS_MAX))	/* NaN too: unknown */
-		return CALL_NS_MAX;
-	return timeout_ns < CALL_NS_MIN ? CALL_NS_MIN : (uint64_t)timeout_ns;
+	if (timeout_ns < CALL_NS_MIN)
+		timeout_ns = CALL_NS_MIN;
+	if (!(timeout_ns <= (double)limit_ns))	/* NaN too: unknown */
+		return limit_ns;
+	return (uint64_t)timeout_ns;
 }
 
 enum kf_code kf_evaluate_check_calls(const struct kf_problem *problem,

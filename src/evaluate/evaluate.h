@@ -70,7 +70,8 @@ struct kf_evaluate_request {
 	const char *lock_path;
 	unsigned threads;
 	enum kf_sandbox_tier tier_min;
-	uint64_t call_timeout_ns;	/* 0: from the reference's time */
+	uint64_t call_timeout_ns;	/* lowers what comes from the reference's
+					   time; 0: it does not */
 	const struct kf_log *log;
 	const volatile int *cancel;
 };
