@@ -77,43 +77,77 @@ def _open(path, name):
     return library, None
 
 
-def _built_place(facts):
-    """Where this machine's own build is kept: by program and processor."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    flags = platform.machine()
+def _sources():
+    """What the library is built from, by name, relative to FOLDER."""
+    names = [n for n in os.listdir(FOLDER) if n.endswith((".c", ".h"))]
+    return sorted(names + ["Makefile", os.path.join("kforge", "program.h")])
+
+
+def _processor():
+    words = platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            flags += next((line for line in file
+            words += next((line for line in file
                            if line.startswith(("flags", "Features"))), "")
     except OSError:
         pass
-    with open(os.path.join(FOLDER, "program.c"), "rb") as file:
-        text = file.read()
-    key = hashlib.sha256(text + flags.encode()).hexdigest()[:16]
+    return words
+
+
+def _built_place(facts):
+    """Where this machine's own build is kept: by the processor and by all that
+    goes into it. One program may be exported for several shapes."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    key = hashlib.sha256("\0".join([
+        facts["problem"], facts["program"], facts["kforge_version"],
+        facts["march"], _processor()]).encode())
+    for name in _sources():
+        with open(os.path.join(FOLDER, name), "rb") as file:
+            text = file.read()
+        key.update(b"%s %d " % (name.encode(), len(text)) + text)
     return os.path.join(cache, "kforge", "exports",
-                        "%s-%s" % (facts["id"], key))
+                        "%s-%s" % (facts["id"], key.hexdigest()[:16]))
+
+
+def _make(make, scratch):
+    """Builds the library in scratch. In there, because makefiles cannot take
+    a path with a space; "" or why it failed."""
+    os.mkdir(os.path.join(scratch, "kforge"))
+    for name in _sources():
+        shutil.copyfile(os.path.join(FOLDER, name),
+                        os.path.join(scratch, name))
+    try:
+        done = subprocess.run(
+            [make, "-s", "-C", scratch, "library", "OUT=."],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return "make was not done after %d seconds" % BUILD_SECONDS
+    if done.returncode:
+        return done.stdout.decode("utf-8", "replace")[:400]
+    return ""
 
 
 def _build(facts, place, why):
+    begin = "the library of %s cannot be used here (%s), and " % (
+        facts["name"], why)
     make = shutil.which("make")
     if not make:
-        raise ImportError("the library of %s cannot be used here (%s), and "
-                          "there is no make to build it again" %
-                          (facts["name"], why))
-    os.makedirs(place, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place) as scratch:
-        done = subprocess.run(
-            [make, "-s", "-C", FOLDER, "library", "OUT=" + scratch],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=BUILD_SECONDS, check=False)
-        if done.returncode:
-            raise ImportError("the library of %s cannot be used here (%s), "
-                              "and building it again failed: %s" %
-                              (facts["name"], why,
-                               done.stdout.decode("utf-8", "replace")[:400]))
-        # Whole or absent, also where two processes build it at once.
-        os.replace(os.path.join(scratch, facts["library"]),
-                   os.path.join(place, facts["library"]))
+        raise ImportError(begin + "there is no make to build it again")
+    try:
+        os.makedirs(place, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as scratch:
+            failure = _make(make, scratch)
+            # Whole or absent, also where two processes build it at once.
+            if not failure:
+                os.replace(os.path.join(scratch, facts["library"]),
+                           os.path.join(place, facts["library"]))
+    except OSError as error:
+        raise ImportError("%sit cannot be built again in %s: %s; set "
+                          "XDG_CACHE_HOME to a folder that can be written" % (
+                              begin, place, error)) from error
+    if failure:
+        raise ImportError("%sbuilding it again failed: %s" % (begin, failure))
 
 
 def _find(facts):
@@ -162,7 +196,11 @@ class _Context:
     def note(self, weights):
         self.keys = [w.data_ptr() for w in weights]
         self.versions = [_version(w) for w in weights]
-        self.alive = [weakref.ref(w) for w in weights]
+        # Their memory is held while they live: after tensor.data = other, an
+        # address that was free would be given to another tensor.
+        self.held = held = {i: w.detach() for i, w in enumerate(weights)}
+        self.alive = [weakref.ref(w, lambda _, i=i: held.pop(i, None))
+                      for i, w in enumerate(weights)]
 
     def fits(self, weights):
         """Are these the very tensors that it holds?"""
@@ -170,7 +208,14 @@ class _Context:
                    in zip(self.alive, self.keys, weights))
 
     def is_dead(self):
-        return any(ref() is None for ref in self.alive)
+        """Is a tensor gone, or its memory another's now? Nobody counts what
+        happens to memory that a tensor has left, so it is not trusted if the
+        tensor comes back to it."""
+        for ref, key in zip(self.alive, self.keys):
+            weight = ref()
+            if weight is None or weight.data_ptr() != key:
+                return True
+        return False
 
     def is_stale(self, weights):
         return any(v is None or v != _version(w)

@@ -22,8 +22,8 @@ from .op import (FACTS, INPUTS, NO_GRADIENT, PROGRAM, WEIGHTS, op,
                  wants_gradient, why_not)
 
 CHOICES = ("raise", "fallback")
-NONES = [t["none"] for t in FACTS["inputs"]]
 SCALARS = [s["value"] for s in FACTS["scalars"]]
+NAMES = [t["name"] for t in FACTS["inputs"] + FACTS["scalars"]]
 BUILD_SEED = 42     # with which the constructor's arguments were judged
 
 
@@ -94,18 +94,40 @@ def _resolve(module, name):
     return at
 
 
-def _flatten(value, tensors, scalars):
-    """As the reference's inputs were taken apart when it was judged."""
-    if value is None or isinstance(value, torch.Tensor):
-        tensors.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _flatten(item, tensors, scalars)
+def _parameter_names():
+    """Of arguments that are given by place."""
+    try:
+        found = inspect.signature(reference.Model.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in list(found)[1:] if p.kind in (
+        p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+PARAMETERS = _parameter_names()
+
+
+def _flatten(value, name, found):
+    if isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            _flatten(item, "%s.%d" % (name, i), found)
     elif isinstance(value, dict):
-        for item in value.values():
-            _flatten(item, tensors, scalars)
+        for key, item in value.items():
+            _flatten(item, "%s.%s" % (name, key), found)
     else:
-        scalars.append(value)
+        found[name] = value
+
+
+def _named(args, kwargs):
+    """{name: tensor, None or number}, named as when the program was judged:
+    the order in which a caller names them says nothing."""
+    found = {}
+    for i, value in enumerate(args):
+        _flatten(value, PARAMETERS[i] if i < len(PARAMETERS) else "in%d" % i,
+                 found)
+    for name, value in kwargs.items():
+        _flatten(value, name, found)
+    return found
 
 
 def _depends_on_mode(module):
@@ -138,23 +160,31 @@ class ModelNew(reference.Model):
                                 "program was judged with")
         self._kforge_mode = self.training if _depends_on_mode(self) else None
 
-    def _kforge_mismatch(self, tensors, scalars, weights):
+    def _kforge_mismatch(self, found, weights):
         if self._kforge_why is not None:
             return self._kforge_why
         if self._kforge_mode is not None and \
                 self.training != self._kforge_mode:
             return "train() and eval() differ in this model, and the program " \
                 "was judged in the other mode"
-        if [t is None for t in tensors] != NONES:
-            return "it wants %d tensors, and None where there was one" % \
-                len(INPUTS)
-        if scalars != SCALARS or \
-                [type(s) for s in scalars] != [type(s) for s in SCALARS]:
+        if len(found) != len(NAMES) or any(n not in found for n in NAMES):
+            return "it wants the tensors and numbers %s, and was given %s" % (
+                ", ".join(NAMES), ", ".join(found))
+        for spec in FACTS["inputs"]:
+            if (found[spec["name"]] is None) != spec["none"]:
+                return "it wants other tensors: %s is%s None" % (
+                    spec["name"], " not" if spec["none"] else "")
+        scalars = [found[s["name"]] for s in FACTS["scalars"]]
+        if [type(s) for s in scalars] != [type(s) for s in SCALARS] or \
+                scalars != SCALARS:
             return "its numbers are %s, not %s" % (SCALARS, scalars)
+        for spec in INPUTS:
+            if not isinstance(found[spec["name"]], torch.Tensor):
+                return "%s is not a tensor" % spec["name"]
         for weight, spec in zip(weights, WEIGHTS):
             if not isinstance(weight, torch.Tensor):
                 return "it has no weight %s any more" % spec["name"]
-        given = [t for t in tensors if t is not None]
+        given = [found[t["name"]] for t in INPUTS]
         why = why_not(given, INPUTS) or why_not(weights, WEIGHTS)
         if why is None and wants_gradient(given + weights):
             return NO_GRADIENT
@@ -169,17 +199,14 @@ class ModelNew(reference.Model):
         return super().forward(*args, **kwargs)
 
     def forward(self, *args, **kwargs):
-        tensors, scalars = [], []
-        if kwargs:
-            bound = inspect.signature(super().forward).bind(*args, **kwargs)
-            args, kwargs = bound.args, bound.kwargs
-        _flatten(args, tensors, scalars)
-        _flatten(kwargs, tensors, scalars)
+        if kwargs:      # as the reference would refuse them
+            inspect.signature(super().forward).bind(*args, **kwargs)
+        found = _named(args, kwargs)
         weights = [_resolve(self, w["name"]) for w in WEIGHTS]
-        why = self._kforge_mismatch(tensors, scalars, weights)
+        why = self._kforge_mismatch(found, weights)
         if why is not None:
             return self._kforge_decline(why, args, kwargs)
-        given = [t for t in tensors if t is not None]
+        given = [found[t["name"]] for t in INPUTS]
         if not self._kforge_fallback:
             return op(*given, *weights)
         try:

@@ -2,13 +2,12 @@
 
 import contextlib
 import hashlib
-import json
 import sys
 import types
 
 import torch
 
-from .library import FOLDER, Mismatch, Program, read_facts
+from .library import Mismatch, Program, read_facts
 
 FACTS = read_facts()
 INPUTS = [t for t in FACTS["inputs"] if not t["none"]]
@@ -48,12 +47,12 @@ def _pack(outputs):
 
 
 def _key():
-    """What makes two exports the same operator: all that they promise."""
-    with open(FOLDER + "/program.c", "rb") as file:
-        text = file.read()
-    promise = json.dumps([[[t["shape"], t["dtype"]] for t in part] for part in
-                          (FACTS["inputs"], WEIGHTS, OUTPUTS)])
-    return hashlib.sha256(text + promise.encode()).hexdigest()
+    """What makes two exports the same operator. The problem's hash stands for
+    its shapes, its numbers and its fixed tables: one program may be right for
+    several problems, and its context is made for one."""
+    return hashlib.sha256("\0".join([
+        FACTS["problem"], FACTS["program"], FACTS["kforge_version"],
+        FACTS["march"]]).encode()).hexdigest()
 
 
 def _registry():

@@ -224,6 +224,8 @@ static json_t *outputs_of(const struct kf_bundle *b, json_t *taken)
 static enum kf_code scalars_of(const struct kf_bundle *b, json_t **out,
 			       struct kf_err *err)
 {
+	const json_t *info = json_object_get(b->info, "scalars");
+
 	*out = json_array();
 	for (size_t i = 0; i < b->scalar_count; i++) {
 		const struct kf_scalar_info *s = &b->scalar[i];
@@ -233,6 +235,8 @@ static enum kf_code scalars_of(const struct kf_bundle *b, json_t **out,
 					    ".0" : "");
 		json_t *o = json_object();
 
+		set(o, "name", json_string(kf_json_str(
+			json_array_get(info, i), "name", "")));
 		set(o, "kind", json_string(kind));
 		set(o, "i", json_integer((json_int_t)s->i));
 		set(o, "f", json_string(f));
