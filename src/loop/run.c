@@ -132,8 +132,9 @@ static void tidy_job(const char *job)
 	free(result);
 }
 
-static void tidy_work_dir(const char *work_dir)
+static void tidy_work_dir(const struct kf_store *store)
 {
+	char *work_dir = kf_path_join(kf_store_dir(store), "work");
 	DIR *dir = opendir(work_dir);
 	const struct dirent *entry;
 
@@ -148,6 +149,7 @@ static void tidy_work_dir(const char *work_dir)
 	}
 	if (dir)
 		closedir(dir);
+	free(work_dir);
 }
 
 static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
@@ -160,7 +162,6 @@ static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
 				     run_dir);
 	run->work_dir = kf_path_join(absolute, "work");
 	free(absolute);
-	tidy_work_dir(run->work_dir);
 	return kf_mkdir_p(run->work_dir, err);
 }
 
@@ -221,6 +222,7 @@ static enum kf_code resume_with(const struct kf_run_spec *given,
 	settings.spec.setup.measure = given->setup.measure;
 	if (given->model)
 		settings.spec.model = given->model;
+	tidy_work_dir(store);
 	code = run_with(&settings.spec, store, watch, out, err);
 out:
 	kf_settings_release(&settings);

@@ -126,6 +126,44 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
+/* What a run that was stopped before it had begun may have left. */
+static bool is_of_a_run(const char *name, bool has_db)
+{
+	static const char *const with_db[] = {
+		"best", "work", "arrived.jsonl",
+	};
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    strcmp(name, "objects") == 0 || strcmp(name, "lock") == 0 ||
+	    strncmp(name, "run.db", 6) == 0)
+		return true;
+	for (size_t i = 0; has_db && i < KF_COUNT(with_db); i++)
+		if (strcmp(name, with_db[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A run writes and removes by name, so a new one takes no folder that holds
+ * anything else. */
+static enum kf_code check_folder(const struct kf_store *store,
+				 struct kf_err *err)
+{
+	DIR *dir = opendir(store->dir);
+	bool has_db = kf_path_exists(store->db_path);
+	const struct dirent *entry;
+	enum kf_code code = KF_OK;
+
+	while (dir && !code && (entry = readdir(dir)))
+		if (!is_of_a_run(entry->d_name, has_db))
+			code = kf_fail(err, KF_E_INPUT, "%s holds %s, which "
+				       "is not a run's, so no run begins "
+				       "there: --out DIR names another place",
+				       store->dir, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
 static enum kf_code open_writer(struct kf_store *store, bool create,
 				struct kf_err *err)
 {
@@ -135,6 +173,8 @@ static enum kf_code open_writer(struct kf_store *store, bool create,
 	store->writable = true;
 	store->alone = create && is_empty(store->dir);
 	if (create)
+		code = check_folder(store, err);
+	if (create && !code)
 		code = kf_mkdir_p(objects, err);
 	if (!code)
 		code = take_lock(store, err);

@@ -23,7 +23,7 @@ struct kf_store;
 
 enum kf_store_mode {
 	KF_STORE_CREATE,	/* makes the folder; KF_E_INPUT if it already
-				   holds a run */
+				   holds a run, or anything that is no run's */
 	KF_STORE_WRITE,		/* migrates an older schema */
 	KF_STORE_READ,		/* takes no lock: works beside a writer, and on
 				   a folder that cannot be written */

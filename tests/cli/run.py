@@ -286,6 +286,26 @@ def test_an_existing_run_is_not_written_over(scratch):
     assert again.status == EXIT["input"] and "resume" in again.err, again
 
 
+def test_a_new_run_takes_no_folder_of_somebody_elses(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    mine = scratch / "run" / "work" / "thesis"
+    mine.mkdir(parents=True)
+    (mine / "text").write_text("years")
+    result = run(scratch, model, "-n", "1")
+    assert result.status == EXIT["input"], result
+    assert "--out" in result.err and "work" in result.err, result
+    assert (mine / "text").read_text() == "years" and asked(scratch) == []
+    assert [f.name for f in (scratch / "run").iterdir()] == ["work"]
+
+
+def test_a_new_run_takes_what_a_kill_at_its_beginning_left(scratch):
+    model = script_model(scratch, [reply("good.c")])
+    (scratch / "run" / "objects").mkdir(parents=True)
+    for name in ("lock", "run.db"):
+        (scratch / "run" / name).write_text("")
+    assert run(scratch, model, "-n", "1").status == 0
+
+
 def test_resume_takes_the_latest_run_here(scratch):
     model = script_model(scratch, [reply("good.c")])
     first = kforge("run", C_PROBLEM, "--model", model, *FAST, "-n", "1",

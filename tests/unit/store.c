@@ -335,17 +335,31 @@ static void test_a_run_that_came_to_nothing_is_removed(void **state)
 static void test_a_discarded_run_spares_what_lay_there_before(void **state)
 {
 	struct fixture *f = *state;
-	char *work = kf_path_join(f->run, "work");
-	char *mine = kf_path_join(work, "mine");
+	char *objects = kf_path_join(f->run, "objects");
+	char *mine = kf_path_join(objects, "mine");
 	struct kf_store *store;
 
-	assert_int_equal(kf_mkdir_p(work, &f->err), KF_OK);
+	assert_int_equal(kf_mkdir_p(objects, &f->err), KF_OK);
 	assert_int_equal(kf_file_write(mine, "x", 1, &f->err), KF_OK);
 	assert_int_equal(kf_store_open(f->run, KF_STORE_CREATE, &store,
 				       &f->err), KF_OK);
 	kf_store_discard(store);
 	assert_true(kf_path_exists(mine));
 	free(mine);
+	free(objects);
+}
+
+static void test_a_folder_of_something_else_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char *work = kf_path_join(f->run, "work");
+	char *objects = kf_path_join(f->run, "objects");
+
+	assert_int_equal(kf_mkdir_p(work, &f->err), KF_OK);
+	assert_refused(f, KF_STORE_CREATE, KF_E_INPUT, "holds work, which is "
+		       "not a run's");
+	assert_false(kf_path_exists(objects));
+	free(objects);
 	free(work);
 }
 
@@ -511,6 +525,7 @@ int main(void)
 		TEST(test_a_kill_during_creation_is_no_obstacle),
 		TEST(test_a_run_that_came_to_nothing_is_removed),
 		TEST(test_a_discarded_run_spares_what_lay_there_before),
+		TEST(test_a_folder_of_something_else_is_refused),
 		TEST(test_a_newer_schema_is_refused),
 		TEST(test_health_of_a_problem_is_kept),
 		TEST(test_a_damaged_file_is_a_sentence),
