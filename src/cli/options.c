@@ -1,13 +1,12 @@
 #include "cli/options.h"
 
-#include "cli/attempt.h"
-
 #include <math.h>
 #include <stddef.h>
 
-enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, POSITIVE, CHOICE };
+#include "cli/attempt.h"
+#include "executor/words.h"
 
-struct choice { const char *name; uint64_t value; };
+enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, POSITIVE, CHOICE };
 
 struct option {
 	char letter;			/* 0: none */
@@ -16,57 +15,23 @@ struct option {
 	const char *help;
 	enum option_kind kind;
 	size_t offset;			/* in struct kf_options */
-	const struct choice *choice;	/* ends with a NULL name */
+	const struct kf_word *choice;	/* ends with a NULL name */
 	uint64_t most;			/* COUNT, REAL: its ceiling; 0: none */
 };
 
-static const struct choice rules_choice[] = {
-	{ "kforge", KF_RULES_KFORGE },
-	{ "kernelbench", KF_RULES_KERNELBENCH },
-	{ NULL, 0 },
-};
-
-static const struct choice baseline_choice[] = {
-	{ "live", KF_BASELINE_LIVE },
-	{ "stored", KF_BASELINE_STORED },
-	{ "none", KF_BASELINE_NONE },
-	{ NULL, 0 },
-};
-
-static const struct choice sandbox_choice[] = {
-	{ "strict", KF_TIER_MEDIUM },
-	{ "weak", KF_TIER_WEAK },
-	{ NULL, 0 },
-};
-
-static const struct choice stop_after_choice[] = {
-	{ "build", KF_REACH_BUILD },
-	{ "values", KF_REACH_VALUES },
-	{ "time", KF_REACH_TIME },
-	{ NULL, 0 },
-};
-
-static const struct choice dtype_choice[] = {
-	{ "float32", KF_F32 },
-	{ "float64", KF_F64 },
-	{ "float16", KF_F16 },
-	{ "bfloat16", KF_BF16 },
-	{ NULL, 0 },
-};
-
-static const struct choice as_choice[] = {
+static const struct kf_word as_choice[] = {
 	{ "c", KF_EXPORT_C },
 	{ "torch", KF_EXPORT_TORCH },
 	{ NULL, 0 },
 };
 
-static const struct choice kind_choice[] = {
+static const struct kf_word kind_choice[] = {
 	{ "c", KF_PROBLEM_C },
 	{ "python", KF_PROBLEM_PYTHON },
 	{ NULL, 0 },
 };
 
-static const struct choice only_choice[] = {
+static const struct kf_word only_choice[] = {
 	{ "prompt", KF_PART_PROMPT },
 	{ "reply", KF_PART_REPLY },
 	{ "reasoning", KF_PART_REASONING },
@@ -88,7 +53,7 @@ static const struct option option_table[] = {
 	{ 's', "start", "FILE", "begin from this program (again for each further file)", LIST, AT(start), NULL, 0 },
 	{ 0, "set", "NAME=VALUE", "rewrite an assignment in the problem, such as a size", LIST, AT(set), NULL, 0 },
 	{ 0, "size", "NAME", "choose a preset of the problem's sizes; --set still wins", TEXT, AT(size), NULL, 0 },
-	{ 0, "dtype", "TYPE", "run the problem in float64, float32, float16 or bfloat16 (default: its own; in C: float64, float32)", CHOICE, AT(dtype), dtype_choice, 0 },
+	{ 0, "dtype", "TYPE", "run the problem in float64, float32, float16 or bfloat16 (default: its own; in C: float64, float32)", CHOICE, AT(dtype), kf_words_dtype, 0 },
 	{ 0, "shapes", "FILE", "judge on several shapes: a JSON list of names, sizes and types (docs/problems.md)", TEXT, AT(shapes), NULL, 0 },
 	{ 0, "record", "FILE", "append every reply to FILE, for --model replay:FILE", TEXT, AT(record), NULL, 0 },
 	{ 0, "prompts", "DIR", "templates that replace ours, file by file", TEXT, AT(prompts), NULL, 0 },
@@ -102,13 +67,13 @@ static const struct option option_table[] = {
 	{ 0, "timeout", "S", "seconds for each problem (default: 300)", POSITIVE, AT(timeout_s), NULL, 1000000 },
 	{ 0, "memory", "GB", "the most that a reference may take (default: 80 % of the machine's)", POSITIVE, AT(memory_gb), NULL, 1000000 },
 	{ 0, "keep", NULL, "keep the bundles that were made only for this", FLAG, AT(keep), NULL, 0 },
-	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), rules_choice, 0 },
-	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), baseline_choice, 0 },
+	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), kf_words_rules, 0 },
+	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), kf_words_baseline, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
 	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },
-	{ 0, "stop-after", "STAGE", "build: does it compile; values: is it right; time (default): how fast is it", CHOICE, AT(stop_after), stop_after_choice, 0 },
+	{ 0, "stop-after", "STAGE", "build: does it compile; values: is it right; time (default): how fast is it", CHOICE, AT(stop_after), kf_words_stop_after, 0 },
 	{ 0, "threads", "N", "for programs and references alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
-	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), sandbox_choice, 0 },
+	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), kf_words_sandbox, 0 },
 	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
 	{ 'w', "watch", NULL, "judge again at every save of a file, until Ctrl-C", FLAG, AT(watch), NULL, 0 },
@@ -284,7 +249,7 @@ static enum kf_code set_choice(const struct option *o, const char *value,
 {
 	struct kf_buf names = { .max = 200 };
 
-	for (const struct choice *c = o->choice; c->name; c++) {
+	for (const struct kf_word *c = o->choice; c->name; c++) {
 		if (strcmp(c->name, value) == 0) {
 			*out = c->value;
 			kf_buf_release(&names);
@@ -620,7 +585,7 @@ bool kf_options_info(const struct kf_command *command, size_t i,
 
 const char *kf_options_choice(size_t i, size_t nth)
 {
-	const struct choice *c = option_table[i].choice;
+	const struct kf_word *c = option_table[i].choice;
 
 	for (; c && c->name && nth; nth--)
 		c++;

@@ -1,52 +1,17 @@
 /* job_read.c - jobs from JSON and back, by one table of members. */
 #include "executor/job.h"
+#include "executor/words.h"
 
 #define JOB_BYTES (1u << 20)
 
 enum kind { TEXT, TEXTS, COUNT, WORD, OTHER };
-
-struct word { const char *name; uint64_t value; };
 
 struct member {
 	const char *name;
 	enum kind kind;
 	size_t offset;			/* in struct kf_job, or its limits */
 	uint64_t most;			/* COUNT */
-	const struct word *word;	/* WORD; ends with a NULL name */
-};
-
-static const struct word dtype_word[] = {
-	{ "float32", KF_F32 },
-	{ "float64", KF_F64 },
-	{ "float16", KF_F16 },
-	{ "bfloat16", KF_BF16 },
-	{ NULL, 0 },
-};
-
-static const struct word rules_word[] = {
-	{ "kforge", KF_RULES_KFORGE },
-	{ "kernelbench", KF_RULES_KERNELBENCH },
-	{ NULL, 0 },
-};
-
-static const struct word baseline_word[] = {
-	{ "live", KF_BASELINE_LIVE },
-	{ "stored", KF_BASELINE_STORED },
-	{ "none", KF_BASELINE_NONE },
-	{ NULL, 0 },
-};
-
-static const struct word stop_after_word[] = {
-	{ "build", KF_REACH_BUILD },
-	{ "values", KF_REACH_VALUES },
-	{ "time", KF_REACH_TIME },
-	{ NULL, 0 },
-};
-
-static const struct word sandbox_word[] = {
-	{ "strict", KF_TIER_MEDIUM },
-	{ "weak", KF_TIER_WEAK },
-	{ NULL, 0 },
+	const struct kf_word *word;	/* WORD; ends with a NULL name */
 };
 
 #define AT(m) offsetof(struct kf_job, m)
@@ -56,13 +21,13 @@ static const struct member member_table[] = {
 	{ "problem_hash", TEXT, AT(problem_hash), 0, NULL },
 	{ "set", TEXTS, AT(set), 0, NULL },
 	{ "size", TEXT, AT(size), 0, NULL },
-	{ "dtype", WORD, AT(dtype), 0, dtype_word },
+	{ "dtype", WORD, AT(dtype), 0, kf_words_dtype },
 	{ "platform", TEXT, AT(platform), 0, NULL },
 	{ "reply", TEXT, AT(reply), 0, NULL },
-	{ "rules", WORD, AT(rules), 0, rules_word },
-	{ "baseline", WORD, AT(baseline), 0, baseline_word },
-	{ "stop_after", WORD, AT(stop_after), 0, stop_after_word },
-	{ "sandbox", WORD, AT(sandbox), 0, sandbox_word },
+	{ "rules", WORD, AT(rules), 0, kf_words_rules },
+	{ "baseline", WORD, AT(baseline), 0, kf_words_baseline },
+	{ "stop_after", WORD, AT(stop_after), 0, kf_words_stop_after },
+	{ "sandbox", WORD, AT(sandbox), 0, kf_words_sandbox },
 	{ "seed", COUNT, AT(seed), INT64_MAX, NULL },
 	{ "calls", COUNT, AT(calls), 100000000, NULL },
 	{ "threads", COUNT, AT(threads), 4096, NULL },
@@ -163,7 +128,7 @@ static enum kf_code read_word(const struct member *m, const json_t *value,
 	const char *text = json_string_value(value);
 	struct kf_buf names = { .max = 128 };
 
-	for (const struct word *w = m->word; w->name; w++) {
+	for (const struct kf_word *w = m->word; w->name; w++) {
 		if (text && strcmp(w->name, text) == 0) {
 			*out = w->value;
 			kf_buf_release(&names);
@@ -442,7 +407,7 @@ enum kf_code kf_job_read(const char *folder, const json_t *defaults,
 
 /* --- and back ------------------------------------------------------------- */
 
-static const char *word_of(const struct word *word, uint64_t value)
+static const char *word_of(const struct kf_word *word, uint64_t value)
 {
 	while (word->name && word->value != value)
 		word++;
