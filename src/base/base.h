@@ -31,6 +31,9 @@ uint64_t kf_now_ns(void);		/* CLOCK_MONOTONIC */
 void kf_sleep_ns(uint64_t ns);
 /* UTC, ISO 8601 with seconds: "2026-11-27T10:00:00Z"; needs 21 bytes. */
 void kf_time_iso(char out[32]);
+/* "1.23 ms" for 3 digits, in the largest unit that gives 1 or more; returns
+ * out. */
+const char *kf_time_words(double ns, int digits, char out[32]);
 
 /* --- numbers, independent of the locale; the whole text must be used ------ */
 bool kf_parse_u64(const char *text, uint64_t *out);
@@ -56,6 +59,8 @@ enum kf_code kf_hash_file(const char *path, char out[KF_HASH_HEX],
 char *kf_path_join(const char *dir, const char *name) KF_NEVER_NULL;
 bool kf_path_exists(const char *path);
 bool kf_path_is_dir(const char *path);
+/* A folder without entries; false for what is no folder or cannot be read. */
+bool kf_path_is_empty(const char *path);
 enum kf_code kf_mkdir_p(const char *path, struct kf_err *err);
 /* Removes a tree; refuses "" and "/"; a missing tree is not an error. */
 enum kf_code kf_remove_tree(const char *path, struct kf_err *err);
@@ -86,6 +91,10 @@ void kf_temporaries_sweep(const char *folder, const char *prefix);
  * after a crash there is the old file or the new one, never half of it. */
 enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err);
+/* The same for dir/name. */
+enum kf_code kf_file_write_in(const char *dir, const char *name,
+			      const void *bytes, size_t len,
+			      struct kf_err *err);
 /* Writes a file that can be made again: not synced, but never half of it under
  * its name while this machine runs. */
 enum kf_code kf_file_write_scratch(const char *path, const void *bytes,

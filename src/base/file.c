@@ -1,5 +1,6 @@
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -27,6 +28,20 @@ bool kf_path_is_dir(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool kf_path_is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool empty = dir != NULL;
+
+	while (dir && empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 ||
+			strcmp(entry->d_name, "..") == 0;
+	if (dir)
+		closedir(dir);
+	return empty;
 }
 
 enum kf_code kf_mkdir_p(const char *path, struct kf_err *err)
@@ -167,6 +182,17 @@ enum kf_code kf_file_write(const char *path, const void *bytes, size_t len,
 			   struct kf_err *err)
 {
 	return write_file(path, bytes, len, true, err);
+}
+
+enum kf_code kf_file_write_in(const char *dir, const char *name,
+			      const void *bytes, size_t len,
+			      struct kf_err *err)
+{
+	char *path = kf_path_join(dir, name);
+	enum kf_code code = kf_file_write(path, bytes, len, err);
+
+	free(path);
+	return code;
 }
 
 enum kf_code kf_file_write_scratch(const char *path, const void *bytes,

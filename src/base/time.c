@@ -29,3 +29,16 @@ void kf_time_iso(char out[32])
 	gmtime_r(&now, &utc);
 	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
+
+const char *kf_time_words(double ns, int digits, char out[32])
+{
+	static const struct { double ns; const char *name; } unit[] = {
+		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
+	};
+	size_t i = 0;
+
+	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
+		i++;
+	snprintf(out, 32, "%.*g %s", digits, ns / unit[i].ns, unit[i].name);
+	return out;
+}

@@ -165,18 +165,10 @@ void kf_cli_print_json_take(json_t *value)
 
 void kf_cli_time(double ns, char out[32])
 {
-	static const struct { double ns; const char *name; } unit[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
-	};
-	size_t i = 0;
-
-	if (!isfinite(ns)) {
+	if (isfinite(ns))
+		kf_time_words(ns, 3, out);
+	else
 		snprintf(out, 32, "-");
-		return;
-	}
-	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
-		i++;
-	snprintf(out, 32, "%.3g %s", ns / unit[i].ns, unit[i].name);
 }
 
 void kf_cli_ratio(double ratio, bool conclusive, char out[32])

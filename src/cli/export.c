@@ -66,14 +66,6 @@ static enum kf_code judge_values(struct job *job, struct item *item,
 static void say_not_correct(struct job *job, const struct item *item,
 			    const struct kf_verdict *verdict)
 {
-	static const int status[] = {
-		[KF_STATE_NONE] = KF_EXIT_IO,
-		[KF_GENERATION_FAILURE] = KF_EXIT_GENERATION_FAILURE,
-		[KF_COMPILATION_FAILURE] = KF_EXIT_COMPILATION_FAILURE,
-		[KF_RUNTIME_ERROR] = KF_EXIT_RUNTIME_ERROR,
-		[KF_MISMATCH] = KF_EXIT_MISMATCH,
-		[KF_CORRECT] = KF_EXIT_GOOD,
-	};
 	struct kf_buf words = { .max = 1u << 16 };
 
 	kf_verdict_explain(verdict, &words);
@@ -81,7 +73,7 @@ static void say_not_correct(struct job *job, const struct item *item,
 	fprintf(stderr, "kforge: this program for %s is not correct, so it was "
 		"not exported\n", item->target.problem.name);
 	kf_buf_release(&words);
-	job->status = status[verdict->state];
+	job->status = kf_cli_status(verdict);
 }
 
 /* Fills item->verdict, or says why not and leaves it NULL. */

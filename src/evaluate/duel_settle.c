@@ -155,18 +155,6 @@ json_t *kf_duel_to_json(const struct kf_duel *d, const char *const *name)
 	return json;
 }
 
-static void say_time(double ns, struct kf_buf *out)
-{
-	static const struct { double ns; const char *name; } unit[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
-	};
-	size_t i = 0;
-
-	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
-		i++;
-	kf_buf_printf(out, "%.4g %s", ns / unit[i].ns, unit[i].name);
-}
-
 /* A side in a sentence: programs have letters, for their names may be long or
  * alike. */
 static void label_of(const struct kf_duel *d, size_t side, char out[16])
@@ -227,14 +215,11 @@ void kf_duel_explain(const struct kf_duel *d, const char *const *name,
 		     struct kf_buf *out)
 {
 	for (size_t i = 0; i < d->side_count; i++) {
-		struct kf_buf time = { .max = 32 };
-		char label[16];
+		char label[16], time[32];
 
 		label_of(d, i, label);
-		say_time(d->time_ns[i], &time);
 		kf_buf_printf(out, "%-8s %10s a call   %s\n", label,
-			      kf_buf_str(&time), name[i]);
-		kf_buf_release(&time);
+			      kf_time_words(d->time_ns[i], 4, time), name[i]);
 	}
 	kf_buf_puts(out, "\n");
 	for (size_t i = 0; i < d->pair_count; i++)

@@ -63,15 +63,7 @@ static void say(struct kf_buf *out, const char *label, const char *format, ...)
 
 static const char *time_of(double ns, char out[32])
 {
-	static const struct { double ns; const char *name; } unit[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
-	};
-	size_t i = 0;
-
-	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
-		i++;
-	snprintf(out, 32, "%.3g %s", ns / unit[i].ns, unit[i].name);
-	return out;
+	return kf_time_words(ns, 3, out);
 }
 
 /* --- reading -------------------------------------------------------------- */

@@ -193,14 +193,9 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 
 static void say_time(double ns, struct kf_buf *out)
 {
-	static const struct { double ns; const char *name; } unit[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" },
-	};
-	size_t i = 0;
+	char words[32];
 
-	while (i + 1 < KF_COUNT(unit) && ns < unit[i].ns)
-		i++;
-	kf_buf_printf(out, "%.4g %s", ns / unit[i].ns, unit[i].name);
+	kf_buf_puts(out, kf_time_words(ns, 4, words));
 }
 
 static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)

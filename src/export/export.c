@@ -71,17 +71,6 @@ void kf_export_release(struct kf_export *out)
 
 /* --- files --------------------------------------------------------------- */
 
-static enum kf_code write_text(const char *dir, const char *name,
-			       const char *text, size_t len,
-			       struct kf_err *err)
-{
-	char *path = kf_path_join(dir, name);
-	enum kf_code code = kf_file_write(path, text, len, err);
-
-	free(path);
-	return code;
-}
-
 static enum kf_code copy_files(const struct work *w, const char *dir,
 			       const struct file *file, size_t count,
 			       struct kf_err *err)
@@ -95,8 +84,9 @@ static enum kf_code copy_files(const struct work *w, const char *dir,
 		kf_buf_clear(&text);
 		code = kf_file_read(from, &text, err);
 		if (!code)
-			code = write_text(dir, file[i].to, kf_buf_str(&text),
-					  text.len, err);
+			code = kf_file_write_in(dir, file[i].to,
+						kf_buf_str(&text), text.len,
+						err);
 		free(from);
 	}
 	kf_buf_release(&text);
@@ -143,8 +133,8 @@ static enum kf_code generate(const struct work *w, const char *form,
 		if (!code && text.len && text.data[text.len - 1] != '\n')
 			kf_buf_puts(&text, "\n");
 		if (!code)
-			code = write_text(dir, to, kf_buf_str(&text),
-					  text.len, err);
+			code = kf_file_write_in(dir, to, kf_buf_str(&text),
+						text.len, err);
 		free(to);
 	}
 	kf_buf_release(&text);
@@ -164,8 +154,8 @@ static enum kf_code write_sources(const struct work *w, struct kf_err *err)
 	if (!code)
 		code = copy_files(w, w->c_dir, copied, KF_COUNT(copied), err);
 	if (!code)
-		code = write_text(w->c_dir, "program.c", source->text,
-				  source->len, err);
+		code = kf_file_write_in(w->c_dir, "program.c", source->text,
+					source->len, err);
 	if (!code)
 		code = generate(w, "c", w->c_dir, makefile, KF_COUNT(makefile),
 				err);
@@ -323,8 +313,8 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 	code = copy_files(w, w->dir, copied_torch, KF_COUNT(copied_torch),
 			  err);
 	if (!code)
-		code = write_text(w->dir, "problem.py", problem->source,
-				  strlen(problem->source), err);
+		code = kf_file_write_in(w->dir, "problem.py", problem->source,
+					strlen(problem->source), err);
 	if (!code)
 		code = generate(w, "torch", w->dir, generated_torch,
 				KF_COUNT(generated_torch), err);
@@ -332,20 +322,6 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 }
 
 /* --- the whole ----------------------------------------------------------- */
-
-static bool is_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	bool empty = dir != NULL;
-
-	while (dir && empty && (entry = readdir(dir)))
-		empty = strcmp(entry->d_name, ".") == 0 ||
-			strcmp(entry->d_name, "..") == 0;
-	if (dir)
-		closedir(dir);
-	return empty;
-}
 
 enum kf_code kf_export_check(const struct kf_export_request *req,
 			     struct kf_err *err)
@@ -361,7 +337,7 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 		return kf_fail(err, KF_E_INPUT, "%s is a problem in C and has "
 			       "no PyTorch module to stand for: export it "
 			       "with --as c", req->problem->name);
-	if (kf_path_exists(req->dir) && !is_empty(req->dir))
+	if (kf_path_exists(req->dir) && !kf_path_is_empty(req->dir))
 		return kf_fail(err, KF_E_INPUT, "%s is there already: name "
 			       "another folder with --out, or remove it",
 			       req->dir);

@@ -10,17 +10,6 @@ char *kf_publish_path(const char *run_dir, const struct kf_problem *problem)
 	return kf_format("%s/best/%s", run_dir, problem->name);
 }
 
-static enum kf_code write_named(const char *dir, const char *name,
-				const char *text, size_t len,
-				struct kf_err *err)
-{
-	char *path = kf_path_join(dir, name);
-	enum kf_code code = kf_file_write(path, text, len, err);
-
-	free(path);
-	return code;
-}
-
 static enum kf_code write_verdict(const char *dir,
 				  const struct kf_attempt *attempt,
 				  const json_t *verdict, struct kf_err *err)
@@ -48,12 +37,12 @@ static enum kf_code write_all(const char *dir,
 	enum kf_code code = KF_OK;
 
 	for (size_t i = 0; !code && i < candidate->file_count; i++)
-		code = write_named(dir, candidate->file[i].name,
-				   candidate->file[i].text,
-				   candidate->file[i].len, err);
+		code = kf_file_write_in(dir, candidate->file[i].name,
+					candidate->file[i].text,
+					candidate->file[i].len, err);
 	for (size_t i = 0; !code && i < file_count; i++)
-		code = write_named(dir, file[i].name, file[i].text,
-				   file[i].len, err);
+		code = kf_file_write_in(dir, file[i].name, file[i].text,
+					file[i].len, err);
 	return code ? code : write_verdict(dir, attempt, verdict, err);
 }
 

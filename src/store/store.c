@@ -111,21 +111,6 @@ static enum kf_code open_db(struct kf_store *store, const char *name,
 	return KF_OK;
 }
 
-/* True of a folder that does not exist yet, too. */
-static bool is_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	bool empty = dir || errno == ENOENT;
-
-	while (dir && empty && (entry = readdir(dir)))
-		empty = strcmp(entry->d_name, ".") == 0 ||
-			strcmp(entry->d_name, "..") == 0;
-	if (dir)
-		closedir(dir);
-	return empty;
-}
-
 /* What a run that was stopped before it had begun may have left. */
 static bool is_of_a_run(const char *name, bool has_db)
 {
@@ -171,7 +156,10 @@ static enum kf_code open_writer(struct kf_store *store, bool create,
 	char *objects = kf_path_join(store->dir, "objects");
 
 	store->writable = true;
-	store->alone = create && is_empty(store->dir);
+	/* A folder that does not exist yet is as good as an empty one. */
+	store->alone = create && (kf_path_is_empty(store->dir) ||
+				  (!kf_path_exists(store->dir) &&
+				   errno == ENOENT));
 	if (create)
 		code = check_folder(store, err);
 	if (create && !code)

@@ -167,6 +167,21 @@ static void test_folders_are_made_with_their_parents(void **state)
 	free(deep);
 }
 
+static void test_a_folder_is_empty_until_something_is_in_it(void **state)
+{
+	const char *dir = *state;
+	char *file = kf_path_join(dir, ".hidden");
+
+	assert_true(kf_path_is_empty(dir));
+	assert_int_equal(kf_file_write_in(dir, ".hidden", "x", 1, NULL),
+			 KF_OK);
+	assert_true(kf_path_exists(file));
+	assert_false(kf_path_is_empty(dir));
+	assert_false(kf_path_is_empty(file));
+	assert_false(kf_path_is_empty("/nowhere"));
+	free(file);
+}
+
 static void test_removal_takes_the_tree_but_follows_no_link(void **state)
 {
 	char *tree = kf_path_join(*state, "tree");
@@ -302,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_endless_file_stops_at_the_ceiling),
 		IN_FOLDER(test_unreadable_files_are_sentences),
 		IN_FOLDER(test_folders_are_made_with_their_parents),
+		IN_FOLDER(test_a_folder_is_empty_until_something_is_in_it),
 		IN_FOLDER(test_removal_takes_the_tree_but_follows_no_link),
 		cmocka_unit_test(test_root_folder_is_never_removed),
 		IN_FOLDER(test_only_the_temporaries_of_the_dead_are_swept),

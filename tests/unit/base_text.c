@@ -200,6 +200,25 @@ static void test_real_numbers_are_finite_and_whole(void **state)
 	}
 }
 
+static void test_times_have_the_unit_that_suits_them(void **state)
+{
+	static const struct {
+		double ns;
+		int digits;
+		const char *words;
+	} row[] = {
+		{ 0, 3, "0 ns" }, { 999, 3, "999 ns" }, { 1000, 3, "1 us" },
+		{ 1234567, 3, "1.23 ms" }, { 1234567, 4, "1.235 ms" },
+		{ 2e9, 3, "2 s" }, { 90e9, 3, "90 s" },
+	};
+	char words[32];
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++)
+		assert_string_equal(kf_time_words(row[i].ns, row[i].digits,
+						  words), row[i].words);
+}
+
 static void test_dtype_names_lead_back_to_their_numbers(void **state)
 {
 	(void)state;
@@ -242,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_unsigned_numbers_use_the_whole_text),
 		cmocka_unit_test(test_signed_numbers_use_the_whole_text),
 		cmocka_unit_test(test_real_numbers_are_finite_and_whole),
+		cmocka_unit_test(test_times_have_the_unit_that_suits_them),
 		cmocka_unit_test(test_dtype_names_lead_back_to_their_numbers),
 		cmocka_unit_test(test_dtype_numbers_are_frozen),
 	};
