@@ -77,6 +77,21 @@ struct kf_runtime {
 	const char *start;	/* int function(void) whose call sets it up */
 };
 
+/* Memory that the supervisor and the runner share; call's tensors lie in it. */
+struct kf_shared_memory {
+	const void *inputs;		/* inputs, then weights; read-only */
+	uint64_t inputs_bytes;
+	void *outputs;			/* outputs, with guards between them */
+	uint64_t outputs_bytes;
+};
+
+/* Which sandbox asks for a driver's paths. */
+enum kf_driver_place {
+	KF_DRIVER_BUILDER,	/* where build runs */
+	KF_DRIVER_RUNNER,	/* where the device is */
+};
+typedef void kf_driver_path_fn(void *arg, const char *path, bool writable);
+
 struct kf_driver {
 	unsigned abi;			/* KF_DRIVER_ABI */
 	const char *name;		/* "[a-z0-9]+"; kept in stores for ever */
@@ -116,6 +131,50 @@ struct kf_driver {
 	/* Optional: runtimes to be set up before a program that names one is
 	 * loaded, ended by an empty entry. */
 	const struct kf_runtime *runtime;
+
+	/*
+	 * Two-part programs (launch.h). build gets kernels and host.c and
+	 * leaves a pack (src/platform/pack.h) of "host", a shared object, and
+	 * "device", the kernels' binary. host is recorded elsewhere; load gets
+	 * a pack of "device" and "plans" (src/platform/plan.h), and refused
+	 * gets a sentence for who wrote the program when a plan asks for a
+	 * kernel that is not there, wrong arguments, or more than the device
+	 * has. The runner then holds no code of the candidate's host.c, and
+	 * the driver's own word and clock are believed.
+	 *
+	 * Order: open, attach, load; prepare whenever weights change; then
+	 * upload, forward, download for each call, and tidy. All of these are
+	 * NULL where two_part is false, and all are there where it is
+	 * true.
+	 */
+	bool two_part;
+	/* tensors has the tensors of every call that follows, in m. The driver
+	 * keeps its own copy of all of m, laid out alike (so guards too), on
+	 * the device. m stays as long as the device is open. */
+	enum kf_code (*attach)(struct kf_device *dev,
+			       const struct kf_shared_memory *m,
+			       const struct kf_call *tensors,
+			       struct kf_err *err);
+	/* In nobody's time: inputs, and outputs with their guards, as they are
+	 * in shared memory now, to the device; scratch gets a pattern; caches
+	 * are flushed. prepare brings the weights itself. */
+	enum kf_code (*upload)(struct kf_device *dev, struct kf_err *err);
+	/* Outputs and guards back into shared memory. *changed is where, in
+	 * inputs, the device's copy first differs: UINT64_MAX if nowhere. */
+	enum kf_code (*download)(struct kf_device *dev, uint64_t *changed,
+				 struct kf_err *err);
+	/* What the last prepare or forward took by the device's own clock, from
+	 * its first operation to its last; 0: the device has none. */
+	uint64_t (*device_ns)(const struct kf_device *dev);
+	/* What the program did wrong in the last call, a sentence ("kernel
+	 * axpb read memory that is not its own"), or NULL. prepare and forward
+	 * are KF_OK then; nothing but close may follow. */
+	const char *(*fault)(const struct kf_device *dev);
+	/* Files, folders and device nodes that a sandbox must show, those that
+	 * this machine has; and variables, NULL-terminated. */
+	void (*paths)(enum kf_driver_place place, kf_driver_path_fn *add,
+		      void *arg);
+	const char *const *env;
 };
 
 /* Every driver of this build; the last entry is NULL. */

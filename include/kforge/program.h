@@ -56,6 +56,8 @@ struct kf_scalar {
 	double f;		/* the value as a floating-point number */
 };
 
+struct kf_launch_table;		/* launch.h */
+
 struct kf_call {
 	uint32_t size;		/* sizeof(struct kf_call) */
 	int32_t in_count, scalar_count, weight_count, out_count;
@@ -68,6 +70,7 @@ struct kf_call {
 	void *(*temp)(struct kf_call *c, size_t bytes);
 	void *(*keep)(struct kf_call *c, int slot, size_t bytes);
 	void *owner;
+	const struct kf_launch_table *launch;	/* launch.h; NULL on the CPU */
 };
 
 #ifdef __cplusplus
