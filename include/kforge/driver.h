@@ -51,7 +51,14 @@ struct kf_build_request {
 					   empty for a driver that needs none */
 	const char *output_path;	/* written only on KF_BUILD_DONE */
 	uint64_t timeout_ns;		/* 0 is refused */
+	/* The device that it is built for, as find told them. There for
+	 * two-part drivers; others may get NULL. */
+	const char *device_id, *arch;
 };
+/* Two-part: command compiles host.c, the last source, alone, and leaves its
+ * shared object in the file OUTPUT_PATH.host, which is the driver's to put
+ * into the pack and to remove. */
+#define KF_BUILD_HOST_SUFFIX ".host"
 
 enum kf_build_end {
 	KF_BUILD_NONE,

@@ -57,6 +57,9 @@ enum kf_code kf_driver_build(const struct kf_driver *driver,
 		return malformed(driver, "build", "no output path", err);
 	if (!req->timeout_ns)
 		return malformed(driver, "build", "no deadline given", err);
+	if (driver->two_part && (!req->device_id || !req->device_id[0] ||
+				 !req->arch || !req->arch[0]))
+		return malformed(driver, "build", "no device named", err);
 	return driver->build(req, out, err);
 }
 
