@@ -69,6 +69,25 @@ static void typical_of_block(const struct kf_block *block, const float *react,
 	out->noise_max[block->index] = most;
 }
 
+/*
+ * A block that the one case left dead (a channel that ReLU shut) may live in
+ * the next one: no block is taken to react less than a 32nd of what the whole
+ * output does, as no element is smaller than a 32nd of its block.
+ */
+static void raise_dead_blocks(struct kf_compare_typical *typical)
+{
+	double energy = 0;
+	float least;
+
+	for (int64_t i = 0; i < typical->block_count; i++)
+		energy += (double)typical->react_rms[i] *
+			  (double)typical->react_rms[i];
+	least = (float)(sqrt(energy / (double)typical->block_count) / 32);
+	for (int64_t i = 0; i < typical->block_count; i++)
+		if (typical->react_rms[i] < least)
+			typical->react_rms[i] = least;
+}
+
 void kf_compare_typical_make(int rank, const int64_t *shape,
 			     const float *react, const float *noise,
 			     struct kf_compare_typical *out)
@@ -89,6 +108,7 @@ void kf_compare_typical_make(int rank, const int64_t *shape,
 
 				typical_of_block(&block, react, noise, out);
 			}
+	raise_dead_blocks(out);
 }
 
 void kf_compare_typical_release(struct kf_compare_typical *typical)

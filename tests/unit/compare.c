@@ -186,6 +186,26 @@ static void test_typical_figures_stand_in(void **state)
 	free(f);
 }
 
+/* ReLU shuts a whole block in the one case, and not in the next. */
+static void test_dead_blocks_may_live_again(void **state)
+{
+	const int64_t shape[] = { 64, 32 };
+	float *react = kf_alloc(64 * 32 * sizeof(*react));
+	float *noise = kf_alloc(64 * 32 * sizeof(*noise));
+	struct kf_compare_typical typical;
+
+	(void)state;
+	for (size_t i = 0; i < 32 * 32; i++)
+		react[i] = 1;
+	kf_compare_typical_make(2, shape, react, noise, &typical);
+	assert_int_equal(typical.block_count, 2);
+	assert_float_equal(typical.react_rms[0], 1, 1e-6);
+	assert_float_equal(typical.react_rms[1], sqrt(0.5) / 32, 1e-6);
+	kf_compare_typical_release(&typical);
+	free(noise);
+	free(react);
+}
+
 static void test_blocks_never_span_batch_items(void **state)
 {
 	struct fixture *f = fixture_new(8);
@@ -820,6 +840,7 @@ int main(void)
 		cmocka_unit_test(test_small_blocks_may_be_further_off),
 		cmocka_unit_test(test_noise_of_the_reference_widens_the_scale),
 		cmocka_unit_test(test_typical_figures_stand_in),
+		cmocka_unit_test(test_dead_blocks_may_live_again),
 		cmocka_unit_test(test_blocks_never_span_batch_items),
 		cmocka_unit_test(test_nonfinite_values_must_match),
 		cmocka_unit_test(test_denormals_may_be_flushed),
