@@ -24,6 +24,61 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		    struct kf_err *err);
 
+/* --- tensors.c: what calls are made from -------------------------------- */
+struct kf_runner_tensors {
+	const struct kf_host_request *request;
+	struct kf_tensor *tensor;	/* inputs, weights, outputs */
+	/* Copied afresh for each call, for a program may write to what it is
+	 * given. */
+	struct kf_tensor *now;
+	struct kf_scalar *scalar_now;
+	size_t count;
+};
+/* Maps the request and reads its table; data are NULL yet. Lives as long as
+ * the process. */
+enum kf_code kf_runner_tensors_open(struct kf_runner_tensors *tensors,
+				    struct kf_err *err);
+/* From now on data lie in these. */
+void kf_runner_tensors_place(struct kf_runner_tensors *tensors,
+			     const void *inputs, void *outputs);
+/* Valid until the next. with_data: for kf_forward, not kf_prepare, which sees
+ * those of weights alone. */
+struct kf_call kf_runner_call(struct kf_runner_tensors *tensors,
+			      bool with_data);
+
+/* --- door.c ------------------------------------------------------------- */
+/* From here on there is no way back: the strict filter holds for this process
+ * and every thread of it, and its descriptors are closed. */
+enum kf_code kf_runner_lock_door(struct kf_err *err);
+
+/* --- serve.c: commands come in, answers go out -------------------------- */
+struct kf_serve {
+	struct kf_runner_tensors tensors;
+	struct kf_host_reply *reply;
+	const unsigned char *inputs;
+	unsigned char *outputs;
+	uint64_t in_bytes, out_bytes;	/* as mapped */
+	const char *artefact;
+	const struct kf_driver *driver;
+	struct kf_device *device;
+};
+typedef enum kf_code kf_serve_fn(struct kf_serve *serve, struct kf_err *err);
+
+/* Maps what the supervisor shares and opens the device. */
+enum kf_code kf_serve_open(struct kf_serve *serve, int argc,
+			   const char *const *argv, struct kf_err *err);
+enum kf_code kf_serve_hello(struct kf_serve *serve, struct kf_err *err);
+/* Waits for READY, then does it. */
+enum kf_code kf_serve_ready(struct kf_serve *serve, kf_serve_fn *ready,
+			    struct kf_err *err);
+/* Returns only if something is wrong. commands[KF_HOST_COMMANDS]; NULL: not
+ * one of this mode's. */
+enum kf_code kf_serve_loop(struct kf_serve *serve,
+			   kf_serve_fn *const *commands, struct kf_err *err);
+/* Commands. */
+kf_serve_fn kf_serve_nothing, kf_serve_load, kf_serve_prepare,
+	kf_serve_forward, kf_serve_tidy;
+
 /* --- runtime.c: libraries that must be set up before the filter --------- */
 /* Sets up those of the driver's runtimes that the artefact names. Only looks
  * at the artefact's bytes. */
