@@ -65,6 +65,10 @@ static const struct {
 		"ended the process" },
 	[KF_CALL_PROTOCOL] = { KF_RUNTIME_ERROR, "tampering",
 		"wrote to memory that belongs to the harness" },
+	[KF_CALL_LAUNCH] = { KF_RUNTIME_ERROR, "launch",
+		"asked for something that cannot be done" },
+	[KF_CALL_NOT_REPEATABLE] = { KF_RUNTIME_ERROR, "not_repeatable",
+		"does not ask for the same launches every time" },
 };
 
 /* What kinds of data are, in words that help to repair. */

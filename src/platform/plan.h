@@ -15,16 +15,21 @@
 #ifndef KF_PLATFORM_PLAN_H
 #define KF_PLATFORM_PLAN_H
 
+#include <kforge/base.h>
 #include <kforge/launch.h>
 
-#include "base/json.h"
+struct json_t;
 
 /* Ceilings of one plan: beyond them it is refused. */
 #define KF_PLAN_OPS_MAX		(1u << 16)
-#define KF_PLAN_BUFFERS_MAX	4095u
+#define KF_PLAN_BUFFERS_MAX	4080u
 #define KF_PLAN_ARGS_MAX	256u	/* of one launch */
-#define KF_PLAN_BYTES_MAX	(16u << 20)	/* written down */
+#define KF_PLAN_BYTES_MAX	(16u << 20)	/* both plans, written down */
 #define KF_PLAN_NAME_MAX	255u	/* of a kernel */
+#define KF_PLAN_STRUCT_MAX	4096u	/* bytes of a KF_ARG_BYTES */
+#define KF_PLAN_DIM_MAX		(INT64_C(1) << 31)	/* of grid, group, cluster */
+#define KF_PLAN_SLOTS		16u	/* of kf_keep */
+#define KF_PLAN_MAP_BYTES	128u	/* a tensor map, as a kernel sees it */
 
 enum kf_plan_memory {		/* written down: never renumber */
 	KF_PLAN_IN = 1,		/* index: the input's number */
@@ -41,12 +46,13 @@ struct kf_plan_buffer {
 };
 
 /* Within one buffer: offset <= bytes is checked, and for fills, copies and
- * tensor maps the whole range. */
+ * tensor maps the whole range. Buffers are numbered within their plan. */
 struct kf_plan_place { uint32_t buffer; uint64_t offset; };
 
 struct kf_plan_arg {
 	enum kf_arg_kind kind;
-	uint32_t bytes;			/* as the kernel sees it; BUFFER: 8 */
+	uint32_t bytes;			/* as the kernel sees it; BUFFER: 8,
+					   TENSOR_MAP: KF_PLAN_MAP_BYTES */
 	struct kf_plan_place place;	/* BUFFER, TENSOR_MAP */
 	unsigned char value[8];		/* INT, FLOAT: little-endian */
 	unsigned char *data;		/* owned; BYTES: bytes of them */
@@ -92,28 +98,46 @@ void kf_plans_release(struct kf_plans *plans);
 /* As bytes; kf_plans_read of what kf_plans_write wrote gives equal plans. */
 void kf_plans_write(const struct kf_plans *plans, struct kf_buf *out);
 /* KF_E_INPUT with a sentence unless the bytes are well-formed in every detail:
- * numbers in their ranges, names C identifiers, buffers that exist. */
+ * numbers in their ranges, names C identifiers, buffers that exist, every
+ * operation as kf_plan_op_check wants it, what kf_forward keeps as kf_prepare
+ * made it. So drivers need not check that again. */
 KF_MUST_CHECK enum kf_code kf_plans_read(const void *bytes, size_t len,
 		struct kf_plans *out, struct kf_err *err);
 /* Do both do the same? If not, *why names the first difference. */
 bool kf_plans_equal(const struct kf_plans *a, const struct kf_plans *b,
 		    char why[256]);
 
-/* What tensors there are, to check a plan against. */
+/* Is operation `number` of this plan one that can be done, as far as can be
+ * told without a device: ranges inside their buffers, no input, weight or (in
+ * kf_forward) kept memory written by a fill or copy, 1 to KF_PLAN_DIM_MAX of
+ * each dimension, arguments of the sizes that there are? False: *why is a
+ * sentence for who wrote host.c. What only the device knows (its kernels, their
+ * arguments, its limits) drivers check in load. */
+bool kf_plan_op_check(const struct kf_plan *plan, size_t number,
+		      bool preparing, char why[256]);
+/* "call 3 of kf_forward, a launch of axpb": the beginning of such sentences.
+ * Adds to what out holds. */
+void kf_plan_op_name(const struct kf_plan_op *op, size_t number,
+		     bool preparing, struct kf_buf *out);
+/* "input 0", "weight 3", "output 0", "kf_temp 2", "kf_keep 0": of what a
+ * handle is. */
+void kf_plan_buffer_name(enum kf_plan_memory memory, uint32_t index,
+			 char out[32]);
+
+/* What tensors there are, to check plans against. */
 struct kf_plan_tensors {
 	const uint64_t *in_bytes, *weight_bytes, *out_bytes;
 	size_t in_count, weight_count, out_count;
+	uint64_t memory_max;	/* most that kf_temp and kf_keep may hold
+				   together, each rounded up to 256 bytes */
 };
-/* Is every buffer as large as its tensor, every range inside its buffer, is no
- * input or weight written by a fill or copy, do grids and groups have at least
- * one of each? False: *why is a sentence for who wrote host.c. What only the
- * device knows (its kernels, their arguments, its limits) drivers check in
- * load. */
-bool kf_plan_check(const struct kf_plan *plan,
-		   const struct kf_plan_tensors *tensors, char why[256]);
+/* Is every tensor there and as large as its buffer, and scratch within
+ * bounds? False: *why says what is not. A recorder writes no such plans. */
+bool kf_plans_check(const struct kf_plans *plans,
+		    const struct kf_plan_tensors *tensors, char why[256]);
 
 /* For the record and for people: [{"launch": "axpb", "grid": [4, 1, 1], ...}];
- * at most max operations. New reference. */
-json_t *kf_plan_to_json(const struct kf_plan *plan, size_t max);
+ * at most max operations, and then {"more": how many}. New reference. */
+struct json_t *kf_plan_to_json(const struct kf_plan *plan, size_t max);
 
 #endif
