@@ -174,11 +174,14 @@ struct kf_driver {
 	 * its first operation to its last; 0: the device has none. */
 	uint64_t (*device_ns)(const struct kf_device *dev);
 	/* What the program did wrong in the last call, a sentence ("kernel
-	 * axpb read memory that is not its own"), or NULL. prepare and forward
-	 * are KF_OK then; nothing but close may follow. */
+	 * axpb read memory that is not its own"), or NULL. prepare, forward and
+	 * download are KF_OK then; nothing but close may follow. Asked after
+	 * each of the three: what a program did to memory that is not its own,
+	 * such as what lies around its scratch, is seen by download. */
 	const char *(*fault)(const struct kf_device *dev);
 	/* Files, folders and device nodes that a sandbox must show, those that
-	 * this machine has; and variables, NULL-terminated. */
+	 * this machine has. env: variables of the sandbox, NULL-terminated,
+	 * "NAME=value", or "NAME" to hand on kforge's own where it is set. */
 	void (*paths)(enum kf_driver_place place, kf_driver_path_fn *add,
 		      void *arg);
 	const char *const *env;
