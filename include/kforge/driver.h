@@ -185,6 +185,9 @@ struct kf_driver {
 	void (*paths)(enum kf_driver_place place, kf_driver_path_fn *add,
 		      void *arg);
 	const char *const *env;
+	/* What PyTorch calls this kind of device ("cuda"), so that references
+	 * run on it too; NULL: they run on the processor. */
+	const char *torch_device;
 };
 
 /* Every driver of this build; the last entry is NULL. */

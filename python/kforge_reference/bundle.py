@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from . import count, matters, oracle, safetensors, sets, tensors
+from . import count, device, matters, oracle, safetensors, sets, tensors
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
@@ -65,7 +65,8 @@ class Maker:
         return self.random.getrandbits(62)
 
     def make(self):
-        prepare_torch(self.request["threads"])
+        prepare_torch(self.request["threads"], self.request.get("device", "cpu"),
+                      repeatable=True)
         self.problem = Problem(self.request["problem"])
         before = time.monotonic()
         first = self.problem.inputs(self.seed())
@@ -315,6 +316,7 @@ class Maker:
         return {
             "format": FORMAT,
             "torch": str(torch.__version__),
+            "made_on": device.name(),
             "python": platform.python_version(),
             "inputs": [dict(_describe(first.names[i], first.leaves[i], True),
                             matters=matter)

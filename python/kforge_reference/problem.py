@@ -9,7 +9,7 @@ import tokenize
 
 import torch
 
-from . import tensors
+from . import device, tensors
 from .failure import Refused, from_exception
 from .state import State, slots
 
@@ -26,9 +26,13 @@ def seed_all(seed):
         numpy.random.seed(seed % 2**32)
 
 
-def prepare_torch(threads):
-    """Full precision and the candidates' number of threads."""
+def prepare_torch(threads, device_name="cpu", repeatable=False):
+    """Full precision, the candidates' number of threads, and the device.
+    repeatable: where there are several ways to compute a convolution, one
+    that gives the same bits each time."""
     torch.set_num_threads(threads)
+    device.choose(device_name)
+    torch.backends.cudnn.deterministic = repeatable
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     if hasattr(torch, "set_float32_matmul_precision"):
@@ -74,12 +78,12 @@ class Inputs:
 
     def _leaf(self, value, name):
         if isinstance(value, torch.Tensor):
-            why = tensors.unusable(value)
+            why = tensors.unusable(device.put(value))
             if why:
                 raise Refused("unsupported", "input %s %s" % (name, why))
             if self._dtype and value.is_floating_point():
                 value = value.to(self._dtype)
-            return value.detach().contiguous().clone()
+            return device.put(value.detach()).contiguous().clone()
         if value is None or isinstance(value, (bool, float)):
             return value
         if isinstance(value, int):
@@ -165,7 +169,7 @@ class Problem:
         args, kwargs = self._split(given)
         with self._guard("Model()"), torch.no_grad():
             seed_all(BUILD_SEED)
-            return self.module.Model(*args, **kwargs)
+            return device.put(self.module.Model(*args, **kwargs))
 
     @staticmethod
     def _split(given):
@@ -210,8 +214,9 @@ class Problem:
             if self.dtype is None or "not implemented for" not in refused.text:
                 raise
             raise Refused("unsupported", "PyTorch %s cannot run it in %s on "
-                          "the CPU (%s); choose another --dtype"
+                          "%s (%s); choose another --dtype"
                           % (torch.__version__, tensors.NAME[self.dtype],
+                             device.name() or "the CPU",
                              refused.text)) from None
 
 
@@ -264,6 +269,7 @@ class Reference:
         with self._problem.guard_forward(), torch.no_grad():
             seed_all(seed)
             result = self.module(*args, **kwargs)
+            device.settle()
         outputs = []
         _flatten_outputs(result, "the output", outputs)
         if not outputs:

@@ -18,6 +18,7 @@ def write(path, named):
     header = {}
     parts = []
     at = 0
+    named = [(name, tensor.cpu()) for name, tensor in named]
     for name, tensor in named:
         gap = -at % ALIGN
         if gap:

@@ -7,10 +7,12 @@ socket, a line at a time:
     run 1       the same with the weights in the arena
     anything that goes wrong                            -> "error JSON"
 
-TIME is forward's own, DELAY how long our threads were ready in it and waited
+TIME is forward's own (on a device: by the device's clock), DELAY how long our threads were ready in it and waited
 for a processor (0 where the kernel does not tell), both in nanoseconds.
 
-The first line sent is "ready JSON", after import, loading and warm-up.
+The first line sent is "ready JSON", after import, loading and warm-up. Where
+"compile" is asked for, the module is also compiled (torch.compile), and the
+faster of the two is what is timed; JSON has the times of both.
 """
 
 import gc
@@ -18,12 +20,13 @@ import glob
 import json
 import mmap
 import socket
+import statistics
 import time
 
 import torch
 
-from . import tensors
-from .failure import Refused, from_exception
+from . import device, tensors
+from .failure import Refused, from_exception, one_line
 from .problem import BUILD_SEED, Problem, prepare_torch, seed_all
 
 WARM_CALLS = 3
@@ -40,9 +43,11 @@ def main(request):
 
     try:
         server = Server(request)
-        server.warm()
+        server.choose(request.get("compile", False))
         say("ready " + json.dumps({"torch": str(torch.__version__),
-                                   "threads": torch.get_num_threads()}))
+                                   "threads": torch.get_num_threads(),
+                                   "way": server.way, "ways": server.ways,
+                                   "note": server.note}))
         for line in lines:
             word, _, argument = line.strip().partition(" ")
             if word != "run":
@@ -82,7 +87,7 @@ def _delay():
 
 class Server:
     def __init__(self, request):
-        prepare_torch(request["threads"])
+        prepare_torch(request["threads"], request.get("device", "cpu"))
         memory = mmap.mmap(request["arena"], request["arena_bytes"])
         self.problem = Problem(request["problem"])
         self.reference = self.problem.reference()
@@ -96,15 +101,45 @@ class Server:
                 self.leaves[at] = _view(memory, place)
         self.weights = [_view(memory, place) for place in request["weights"]]
         self.weights_loaded = False
+        self.clock = None if device.is_cpu() else device.Clock()
+        self.module = self.reference.module
+        self.way = "eager"
+        self.ways = {}      # ns of each
+        self.note = ""      # why there is no compiled way
 
     def warm(self):
         start = time.perf_counter_ns()
+        took = []
         for calls in range(WARM_CALLS_MAX):
             if calls >= WARM_CALLS and \
                     time.perf_counter_ns() - start > WARM_NS:
                 break
-            self.run(False)
+            took.append(self.run(False)[0])
         self.reference.state.settle()
+        return statistics.median(took[len(took) // 2:])
+
+    def choose(self, may_compile):
+        """Warms up; settles which way is timed."""
+        self.ways["eager"] = self.warm()
+        if not may_compile:
+            return
+        eager = self.module
+        try:
+            self.module = torch.compile(eager)
+            self.ways["compile"] = self.warm()
+        except Exception as error:
+            self.note = one_line("torch.compile: %s" % error)
+        if self.ways.get("compile", float("inf")) < self.ways["eager"]:
+            self.way = "compile"
+        else:
+            self.module = eager
+
+    def time(self, call):
+        if self.clock:
+            return self.clock.time(call)
+        start = time.perf_counter_ns()
+        result = call()
+        return result, time.perf_counter_ns() - start
 
     def run(self, with_weights):
         """(time, delay) of one forward. State is restored first, untimed; only
@@ -114,16 +149,16 @@ class Server:
         if with_weights:
             self.reference.load(self.weights)
         self.weights_loaded = with_weights
-        args, kwargs = self.inputs.build(self.leaves)
+        args, kwargs = self.inputs.build(
+            [device.put(leaf) if isinstance(leaf, torch.Tensor) else leaf
+             for leaf in self.leaves])
         gc.collect(0)
         gc.disable()
         with self.problem.guard_forward(), torch.no_grad():
             seed_all(BUILD_SEED)
             waited = _delay()
-            start = time.perf_counter_ns()
             # Kept until the clock has stopped: freeing is not forward's work.
-            result = self.reference.module(*args, **kwargs)
-            took = time.perf_counter_ns() - start
+            result, took = self.time(lambda: self.module(*args, **kwargs))
             waited = _delay() - waited
             del result
         gc.enable()

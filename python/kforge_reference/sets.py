@@ -2,12 +2,14 @@
 
 import torch
 
+from . import device
+
 KINDS = ("declared", "declared", "zero_mean", "wide", "tail", "small",
          "weights")
 
 
 def generator(seed):
-    return torch.Generator().manual_seed(seed)
+    return device.generator(seed)
 
 
 def _zero_mean(x, _):

@@ -4,6 +4,8 @@ import ctypes
 
 import torch
 
+from . import device
+
 # torch type, our name, safetensors' name
 TYPES = (
     (torch.bool, "bool", "BOOL"),
@@ -46,9 +48,9 @@ def unusable(tensor):
     """Why a tensor cannot be in a bundle, or None."""
     if tensor.layout is not torch.strided or tensor.is_quantized:
         return "is not a dense tensor"
-    if tensor.device.type != "cpu":
-        return "lives on device %s; the reference runs on the CPU" % (
-            tensor.device)
+    if not device.holds(tensor):
+        return "lives on device %s; the reference runs on %s" % (
+            tensor.device, device.name() or "the CPU")
     if tensor.dtype not in NAME:
         return "has dtype %s, which is not supported" % (
             str(tensor.dtype).replace("torch.", ""))

@@ -29,6 +29,8 @@ enum kf_dtype kf_dtype_by_name(const char *name);	/* NONE if unknown */
 /* --- time ----------------------------------------------------------------- */
 uint64_t kf_now_ns(void);		/* CLOCK_MONOTONIC */
 void kf_sleep_ns(uint64_t ns);
+/* Processors that this process may use; at least 1. */
+unsigned kf_processors(void);
 /* UTC, ISO 8601 with seconds: "2026-11-27T10:00:00Z"; needs 21 bytes. */
 void kf_time_iso(char out[32]);
 /* "1.23 ms" for 3 digits, in the largest unit that gives 1 or more; returns

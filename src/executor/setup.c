@@ -100,7 +100,9 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 				 &out->lock_path, err);
 	if (code)
 		return code;
-	out->threads = spec->threads ? spec->threads : out->device.units;
+	out->threads = spec->threads ? spec->threads :
+		out->platform->driver->in_process ? out->device.units :
+		kf_processors();
 	if (!out->threads)
 		out->threads = 1;
 	out->problem_spec = (struct kf_problem_spec) {
@@ -109,6 +111,8 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		.size = spec->size,
 		.dtype = spec->dtype,
 		.platform = out->platform,
+		.device_id = out->device.id,
+		.device_name = out->device.name,
 		.python = spec->python,
 		.cache_path = spec->cache_path,
 		.threads = out->threads,

@@ -211,6 +211,20 @@ static void remove_job(struct eager *b)
 		kf_logf(b->spec.log, KF_LOG_WARN, "%s", err.text);
 }
 
+/* Which way is timed, and how fast each was. */
+static void take_ways(struct kf_baseline *base, const json_t *about)
+{
+	const json_t *ways = json_object_get(about, "ways");
+
+	snprintf(base->info.way, sizeof(base->info.way), "%s",
+		 strcmp(kf_json_str(about, "way", ""), "compile") == 0 ?
+		 "compile" : "eager");
+	base->info.eager_ns = json_number_value(json_object_get(ways,
+								"eager"));
+	base->info.compile_ns = json_number_value(json_object_get(ways,
+								  "compile"));
+}
+
 static enum kf_code wait_ready(struct eager *b, struct kf_err *err)
 {
 	const char *version = NULL;
@@ -225,6 +239,10 @@ static enum kf_code wait_ready(struct eager *b, struct kf_err *err)
 	if (version)
 		snprintf(b->base.info.version, sizeof(b->base.info.version),
 			 "%s", version);
+	take_ways(&b->base, about);
+	if (kf_json_str(about, "note", "")[0])
+		kf_logf(b->spec.log, KF_LOG_INFO, "%s: %.200s", b->base.name,
+			kf_json_str(about, "note", ""));
 	b->base.info.ready_ns = kf_now_ns() - b->start_ns;
 	b->ready = true;
 	json_decref(about);
@@ -377,6 +395,8 @@ enum kf_code kf_eager_start(const struct kf_problem_spec *spec,
 		goto out;
 	snprintf(b->base.info.version, sizeof(b->base.info.version), "%s",
 		 python.torch);
+	if (kf_problem_on_device(spec))
+		json_object_set_new(request, "compile", json_true());
 	lay_out(b, request);
 	code = open_arena(b, err);
 	if (!code)

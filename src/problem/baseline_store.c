@@ -42,7 +42,10 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 	*path = NULL;
 	if (code)
 		goto out;
-	device_name(device);
+	if (kf_problem_on_device(spec))
+		snprintf(device, sizeof(device), "%s", spec->device_name);
+	else
+		device_name(device);
 	*about = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s}",
 			   "format", FORMAT, "problem", problem->hash,
 			   "device", device, "threads", (int)spec->threads,

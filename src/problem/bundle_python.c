@@ -173,8 +173,10 @@ enum kf_code kf_bundle_python(const struct kf_problem_spec *spec,
 		code = kf_reference_hash(code_hash, err);
 	if (code)
 		goto out;
-	content = kf_format("bundle %d\n%s\n%s\n%s\n", KF_BUNDLE_FORMAT,
-			    problem->hash, code_hash, python.torch);
+	content = kf_format("bundle %d\n%s\n%s\n%s\n%s", KF_BUNDLE_FORMAT,
+			    problem->hash, code_hash, python.torch,
+			    kf_problem_on_device(spec) ? spec->device_name
+						       : "");
 	maker.content = content;
 	code = kf_bundle_cached(spec, problem, &maker, out, err);
 	out->refusal = job.refusal;

@@ -50,7 +50,12 @@ struct kf_problem_spec {
 	enum kf_dtype dtype;		/* NONE: the problem's own; Python: any
 					   floating-point type, C: F32, F64 */
 	const struct kf_platform *platform;	/* where the baseline of a C problem
-					   is compiled for; NULL: the CPU */
+					   is compiled for; a Python problem's
+					   reference runs on its device if PyTorch
+					   can; NULL: the CPU */
+	const char *device_id;		/* "cuda:1", and its name: of a device that
+					   PyTorch uses; else not looked at */
+	const char *device_name;
 	const char *python;		/* NULL: KFORGE_PYTHON, else found */
 	const char *cache_path;		/* NULL: $XDG_CACHE_HOME/kforge, ~/.cache/kforge */
 	unsigned threads;		/* for references and candidates; >= 1 */
@@ -76,6 +81,10 @@ struct kf_problem {
 	char *shape;		/* owned; one of several on which programs are
 				   judged, by its name; NULL: the only one */
 };
+
+/* Does PyTorch run references of this spec's problems on a device that is not
+ * the processor? */
+bool kf_problem_on_device(const struct kf_problem_spec *spec);
 
 /* By its path alone; Python's for what no other kind claims. */
 enum kf_problem_kind kf_problem_kind_of(const char *path);
@@ -196,6 +205,10 @@ struct kf_baseline;
 
 struct kf_baseline_info {
 	char version[96];	/* of torch, or of the compiler */
+	char way[16];		/* "eager", "compile", "reference": what is timed;
+				   "" until it is ready */
+	double eager_ns, compile_ns;	/* medians of both ways, when they were
+				   tried; 0: not tried, or it failed */
 	unsigned threads;
 	uint64_t ready_ns;	/* from start to ready for the first call */
 };

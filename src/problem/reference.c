@@ -12,8 +12,8 @@
 #define DESCRIPTORS 512
 #define EXIT_NO_TORCH 3		/* reference.py: import torch failed */
 #define EXIT_NO_SPACE 4		/* reference.py: the disk is full */
-#define ENV_MAX 48
-#define BIND_MAX 80
+#define ENV_MAX 64
+#define BIND_MAX 128
 
 /* Lists that a sandbox spec points to. */
 struct lists {
@@ -21,6 +21,7 @@ struct lists {
 	size_t env_count;
 	struct kf_bind bind[BIND_MAX];
 	size_t bind_count;
+	struct kf_binds device;		/* owned; what bind has of a device */
 };
 
 static void take_env(struct lists *lists, char *text)
@@ -50,6 +51,36 @@ static void set_waiting(struct lists *lists, const char *mode)
 		take_env(lists, kf_strdup("OPENBLAS_THREAD_TIMEOUT=20"));
 	if (strcmp(mode, "bundle") == 0)
 		take_env(lists, kf_strdup("OMP_WAIT_POLICY=PASSIVE"));
+}
+
+bool kf_problem_on_device(const struct kf_problem_spec *spec)
+{
+	return spec->platform && spec->platform->driver->torch_device;
+}
+
+/* What the device's driver needs, and a compiler for torch.compile. Torch sees
+ * one device only, so it is its first. */
+static void add_path(void *arg, const char *path, bool writable)
+{
+	kf_binds_add(arg, path, NULL, writable, true);
+}
+
+static void add_device(struct lists *lists, const struct kf_problem_spec *about)
+{
+	const struct kf_driver *driver;
+	const char *number;
+
+	if (!kf_problem_on_device(about))
+		return;
+	driver = about->platform->driver;
+	number = about->device_id ? strrchr(about->device_id, ':') : NULL;
+	take_env(lists, kf_format("CUDA_VISIBLE_DEVICES=%s",
+				  number ? number + 1 : "0"));
+	for (size_t i = 0; driver->env && driver->env[i]; i++)
+		take_env(lists, kf_strdup(driver->env[i]));
+	kf_binds_toolchain(&lists->device);
+	if (driver->paths)
+		driver->paths(KF_DRIVER_RUNNER, add_path, &lists->device);
 }
 
 static void set_env(struct lists *lists, const struct kf_python *python,
@@ -94,6 +125,9 @@ static void add_bind(struct lists *lists, const char *path, bool writable,
 static void set_binds(struct lists *lists, const struct kf_reference_spec *spec,
 		      const char *code_folder)
 {
+	for (size_t i = 0; i < lists->device.count; i++)
+		add_bind(lists, lists->device.bind[i].source,
+			 lists->device.bind[i].writable, true);
 	for (size_t i = 0; i < spec->python->folder_count; i++)
 		add_bind(lists, spec->python->folder[i], false, true);
 	add_bind(lists, code_folder, false, false);
@@ -112,6 +146,9 @@ static enum kf_code write_job(const struct kf_reference_spec *spec,
 	json_object_set_new(spec->request, "problem", json_string(file));
 	json_object_set_new(spec->request, "threads",
 			    json_integer(spec->problem_spec->threads));
+	if (kf_problem_on_device(spec->problem_spec))
+		json_object_set_new(spec->request, "device", json_string(
+			spec->problem_spec->platform->driver->torch_device));
 	code = kf_file_write(file, spec->problem->source,
 			     strlen(spec->problem->source), err);
 	if (!code)
@@ -155,6 +192,7 @@ enum kf_code kf_reference_start(const struct kf_reference_spec *spec,
 		goto out;
 	set_env(&lists, spec->python, about->threads);
 	set_waiting(&lists, spec->mode);
+	add_device(&lists, about);
 	set_binds(&lists, spec, code_folder);
 	{
 		const char *argv[] = {
@@ -187,6 +225,7 @@ enum kf_code kf_reference_start(const struct kf_reference_spec *spec,
 out:
 	for (size_t i = 0; i < lists.env_count; i++)
 		free(lists.env[i]);
+	kf_binds_release(&lists.device);
 	free(request_path);
 	free(script);
 	free(code_folder);

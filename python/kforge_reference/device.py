@@ -1,0 +1,103 @@
+"""Where the reference runs: the processor, or a device of torch's.
+
+`choose` comes before anything is made. From then on tensors are made there,
+unless a problem says otherwise, and `put` brings the rest.
+"""
+
+import time
+
+import torch
+
+from .failure import Refused
+
+FLUSH_BYTES_MIN = 64 << 20
+GATE_NS_MAX = 20_000_000
+GATE_NS_LEAST = 20_000
+
+_device = torch.device("cpu")
+
+
+def choose(name):
+    """name: "cpu", "cuda"."""
+    global _device
+    _device = torch.device(name)
+    if is_cpu():
+        return
+    if not hasattr(torch, "set_default_device"):
+        raise Refused("no_torch", "torch %s cannot make tensors on a device "
+                      "by default; 2.0 or newer is needed"
+                      % torch.__version__)
+    if not torch.cuda.is_available():
+        raise Refused("no_torch", "torch %s finds no device %s"
+                      % (torch.__version__, name))
+    _device = torch.device(_device.type, torch.cuda.current_device())
+    torch.set_default_device(_device)
+
+
+def is_cpu():
+    return _device.type == "cpu"
+
+
+def name():
+    return None if is_cpu() else torch.cuda.get_device_name(_device)
+
+
+def holds(tensor):
+    return tensor.device.type == _device.type
+
+
+def put(thing):
+    """A tensor or a module, there."""
+    return thing if is_cpu() else thing.to(_device)
+
+
+def generator(seed):
+    return torch.Generator(device=_device).manual_seed(seed)
+
+
+def settle():
+    """Waits until all that was asked for is done."""
+    if not is_cpu():
+        torch.cuda.synchronize(_device)
+
+
+class Clock:
+    """Times calls on the device: caches flushed, and behind a gate, so that
+    the time is the device's and not that of asking it (docs/judging.md)."""
+
+    def __init__(self):
+        cache = torch.cuda.get_device_properties(_device).L2_cache_size
+        size = max(2 * cache, FLUSH_BYTES_MIN)
+        self._flush = torch.empty(size, dtype=torch.uint8, device=_device)
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._end = torch.cuda.Event(enable_timing=True)
+        self._per_ns = self._measure_sleep()
+        self._asking_ns = 0     # what it took at most to ask for a call
+
+    def _measure_sleep(self):
+        """Cycles of torch's sleeping kernel in a nanosecond."""
+        cycles = 10_000_000
+        torch.cuda._sleep(cycles)
+        settle()
+        self._start.record()
+        torch.cuda._sleep(cycles)
+        self._end.record()
+        settle()
+        return cycles / (self._start.elapsed_time(self._end) * 1e6)
+
+    def time(self, call):
+        """(result, ns) of call()."""
+        self._flush.zero_()
+        gate_ns = min(max(3 * self._asking_ns, GATE_NS_LEAST), GATE_NS_MAX)
+        torch.cuda._sleep(int(gate_ns * self._per_ns))
+        before = time.perf_counter_ns()
+        self._start.record()
+        result = call()
+        self._end.record()
+        asking_ns = time.perf_counter_ns() - before
+        settle()
+        # A call that waits for the device by itself is asked for slowly: the
+        # gate is then of no use, and no harm.
+        self._asking_ns = max(min(asking_ns, GATE_NS_MAX),
+                              self._asking_ns // 2)
+        return result, max(1, int(self._start.elapsed_time(self._end) * 1e6))
