@@ -10,7 +10,7 @@ static const char here[] = "./" FILE_NAME;
 /* One reading of the file. */
 struct reading {
 	const char *path;
-	bool from_here;
+	bool found_here;			/* and not named */
 	const struct kf_command *command;	/* whose options are set */
 	struct kf_options *options;
 };
@@ -26,10 +26,12 @@ static char *user_path(void)
 	return NULL;
 }
 
-char *kf_config_path(void)
+char *kf_config_path(const struct kf_options *options)
 {
 	char *path;
 
+	if (options->config_path)
+		return kf_strdup(options->config_path);
 	if (kf_path_exists(here))
 		return kf_strdup(here);
 	path = user_path();
@@ -84,15 +86,42 @@ static bool looks_like_key(const char *name, const json_t *value)
 	return false;
 }
 
-/* Would the member start a program of the file's choice, outside of any
- * sandbox? */
-static bool starts_program(const char *name, const json_t *value)
+/* What is taken only from who works here, and why: members that would start
+ * programs outside of any sandbox, write to places of the file's choice, or
+ * make a verdict worth less than kforge's word. */
+static const char *needs_trust(const char *name, const json_t *value)
 {
+	static const char program[] = "names a program to start",
+		place[] = "says where to write",
+		worth[] = "lowers what a verdict is worth";
+	static const struct {
+		const char *name;
+		const char *begins;	/* only values like this; NULL: all */
+		const char *why;
+	} rows[] = {
+		{ "python", NULL, program },
+		{ "model", "exec:", program },
+		{ "model", "manual:", place },
+		{ "cache", NULL, place },
+		{ "out", NULL, place },
+		{ "record", NULL, place },
+		{ "force", NULL, worth },
+		{ "rules", NULL, worth },
+		{ "sandbox", NULL, worth },
+		{ "seed", NULL, worth },
+		{ "unverified", NULL, worth },
+	};
 	const char *text = json_string_value(value);
 
-	return strcmp(name, "python") == 0 ||
-		(strcmp(name, "model") == 0 && text &&
-		 strncmp(text, "exec:", 5) == 0);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		const char *begins = rows[i].begins;
+
+		if (strcmp(rows[i].name, name) == 0 &&
+		    (!begins || (text && strncmp(text, begins,
+						 strlen(begins)) == 0)))
+			return rows[i].why;
+	}
+	return NULL;
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -102,6 +131,8 @@ static enum kf_code take_member(const struct reading *r, const char *section,
 				const struct kf_command *command,
 				struct kf_options *options, struct kf_err *err)
 {
+	const char *distrusted = r->found_here ? needs_trust(name, value) :
+			    NULL;
 	const char *dot = section[0] ? "." : "";
 	struct kf_err why = { 0 };
 
@@ -110,12 +141,12 @@ static enum kf_code take_member(const struct reading *r, const char *section,
 			       "key, and keys never stand in this file: put it "
 			       "into the environment (OPENAI_API_KEY)", r->path,
 			       section, dot, name);
-	if (r->from_here && starts_program(name, value))
-		return kf_fail(err, KF_E_INPUT, "%s: \"%s%s%s\" names a "
-			       "program to start, which a file that may have "
-			       "come with a download must not: give --%s, or "
-			       "put it into ~/.config/kforge/" FILE_NAME,
-			       r->path, section, dot, name, name);
+	if (distrusted)
+		return kf_fail(err, KF_E_INPUT, "%s: \"%s%s%s\" %s, which a "
+			       "file that may have come with a download must "
+			       "not: give --%s, put it into ~/.config/kforge/"
+			       FILE_NAME ", or name this file with --config",
+			       r->path, section, dot, name, distrusted, name);
 	if (!kf_options_set_default(command, name, value, options, &why))
 		return KF_OK;
 	return kf_fail(err, why.code, "%s: \"%s%s%s\": %s", r->path, section,
@@ -231,9 +262,12 @@ static enum kf_code take_all(const struct reading *r, json_t *file,
 enum kf_code kf_config_apply(const struct kf_command *command,
 			     struct kf_options *options, struct kf_err *err)
 {
-	char *path = kf_config_path();
+	bool named = options->config_path != NULL;
+	char *path = named || !options->no_config ? kf_config_path(options) :
+						    NULL;
 	struct reading r = {
 		.path = path,
+		.found_here = !named && path && strcmp(path, here) == 0,
 		.command = command,
 		.options = options,
 	};
@@ -241,7 +275,6 @@ enum kf_code kf_config_apply(const struct kf_command *command,
 
 	if (!path)
 		return KF_OK;
-	r.from_here = strcmp(path, here) == 0;
 	code = kf_json_read(path, &options->config, err);
 	if (!code && !json_is_object(options->config))
 		code = kf_fail(err, KF_E_INPUT, "%s holds no JSON object: it "

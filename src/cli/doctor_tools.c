@@ -68,9 +68,9 @@ static void check_home(struct kf_doctor *d)
 
 static void check_config(struct kf_doctor *d, const struct kf_options *options)
 {
-	char *path = kf_config_path();
+	char *path = kf_config_path(options);
 
-	if (path && options->no_config)
+	if (path && options->no_config && !options->config_path)
 		kf_doctor_find(d, KF_FINDING_NOTE, "defaults", "%s is left "
 			       "alone (--no-config)", path);
 	else if (path)

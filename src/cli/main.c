@@ -128,7 +128,7 @@ static int run_command(const struct kf_command *command, int argc,
 
 	kf_options_init(&options);
 	code = kf_options_parse(command, argc, argv, &options, &argument, &err);
-	if (!code && !options.help && !options.no_config)
+	if (!code && !options.help)
 		code = kf_config_apply(command, &options, &err);
 	if (code)
 		status = kf_cli_fail(&err);

@@ -91,6 +91,7 @@ static const struct option option_table[] = {
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },
 	{ 'q', "quiet", NULL, "say nothing but results and errors", FLAG, AT(quiet), NULL, 0 },
 	{ 'v', "verbose", NULL, "say more (twice: everything)", COUNTER, AT(verbose), NULL, 0 },
+	{ 0, "config", "FILE", "take defaults from FILE instead of kforge.json, and trust it", TEXT, AT(config_path), NULL, 0 },
 	{ 0, "no-config", NULL, "leave kforge.json alone", FLAG, AT(no_config), NULL, 0 },
 	{ 'h', "help", NULL, "this help", FLAG, AT(help), NULL, 0 },
 };
@@ -99,8 +100,6 @@ _Static_assert(KF_COUNT(option_table) <=
 	       64 * KF_COUNT(((struct kf_options *)0)->given),
 	       "one bit of given for each option");
 
-/* Every command takes it without naming it. */
-#define EVERYWHERE "no-config"
 
 void kf_options_init(struct kf_options *options)
 {
@@ -176,12 +175,18 @@ const char *kf_closest(const char *typed, const char *const *name,
 	return closest;
 }
 
+/* What every command takes without naming it: where defaults come from. */
+static bool is_everywhere(const char *name)
+{
+	return strcmp(name, "config") == 0 || strcmp(name, "no-config") == 0;
+}
+
 /* Is name one of the space-separated words? */
 static bool takes(const struct kf_command *command, const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!command || strcmp(name, EVERYWHERE) == 0)
+	if (!command || is_everywhere(name))
 		return true;
 	for (const char *at = command->options; *at;) {
 		size_t word = strcspn(at, " ");
@@ -532,7 +537,7 @@ enum kf_code kf_options_set_default(const struct kf_command *command,
 
 	if (!o)
 		return unknown_default(name, err);
-	if (o->offset == AT(help) || o->offset == AT(no_config))
+	if (o->offset == AT(help) || is_everywhere(name))
 		return kf_fail(err, KF_E_INPUT, "--%s is for the command line "
 			       "only", name);
 	if (!takes(command, name) || was_given(options, o))

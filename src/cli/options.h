@@ -18,6 +18,7 @@ struct kf_options {
 	uint64_t given[2];	/* a bit per row of the table: was typed */
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
+	const char *config_path;
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
 	bool all, force, fit, keep;
 	uint64_t verbose;

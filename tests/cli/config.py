@@ -85,7 +85,7 @@ MISTAKES = [
     ({"set": [1]}, "--set wants strings in its list"),
     ({"set": 1}, "--set wants a string, or a list of strings"),
     ({"model": ""}, "--model wants a string"),
-    ({"rules": "mine"}, "--rules 'mine' is not one of: kforge"),
+    ({"baseline": "mine"}, "--baseline 'mine' is not one of: "),
     ({"rnu": {}}, 'there is no command of this name; did you mean "run"?'),
     ({"run": {"attempts": 0}}, '"run.attempts": --attempts wants'),
     ({"models": {"attempts": 1}}, '"models.attempts": `kforge models` has no '
@@ -96,7 +96,22 @@ MISTAKES = [
     ({"model": "sk-abc"}, '"model" looks like a key'),
     ({"python": "/bin/sh"}, '"python" names a program to start'),
     ({"run": {"model": "exec:rm x"}}, '"run.model" names a program'),
+    ({"model": "manual:/etc"}, '"model" says where to write'),
+    ({"config": "other.json"}, "--config is for the command line only"),
 ]
+
+# What a file that came with a download may not set, with a value that would be
+# good elsewhere; and what it may. A new option belongs into one of them.
+OWN = {"python": "/none", "cache": "cache", "out": "out", "record": "file",
+       "force": True, "rules": "kernelbench", "sandbox": "weak", "seed": 1,
+       "unverified": True}
+ANYBODYS = """
+    platform model attempts target start set size dtype shapes prompts
+    temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
+    memory keep baseline calls stop-after threads watch explain kind context
+    jobs again jsonl as portable only all json quiet verbose
+    """.split()
+TYPED_ONLY = ["config", "no-config", "help"]
 
 
 def test_mistakes_name_the_file_and_the_member(scratch):
@@ -106,6 +121,47 @@ def test_mistakes_name_the_file_and_the_member(scratch):
         assert "kforge.json" in result.err and words in result.err, \
             (members, result)
         assert result.err.count("\n") == 1, (members, result)
+
+
+def test_what_needs_trust_is_taken_only_from_who_works_here(scratch):
+    for name, value in OWN.items():
+        section = "export" if name == "unverified" else "run"
+        for members, said in (({name: value}, name),
+                              ({section: {name: value}}, f"{section}.{name}")):
+            result = here(scratch, members, "models")
+            assert result.status == EXIT["input"], (members, result)
+            for words in (f'"{said}" ', "come with a download",
+                          f"give --{name}", "--config"):
+                assert words in result.err, (members, result)
+            result = kforge("models", "--config", "kforge.json", cwd=scratch)
+            assert result.status == 0, (members, result)
+            folder = scratch / "own" / "kforge"
+            folder.mkdir(parents=True, exist_ok=True)
+            (scratch / "kforge.json").rename(folder / "kforge.json")
+            result = kforge("models", cwd=scratch,
+                            env={"XDG_CONFIG_HOME": str(scratch / "own")})
+            assert result.status == 0, (members, result)
+
+
+def test_every_option_is_somebodys(_):
+    known = [*OWN, *ANYBODYS, *TYPED_ONLY]
+    page = kforge("help", "--scd").out.partition("# OPTIONS")[2]
+    options = re.findall(r"^(?:\*-\w\*, )?\*--([a-z-]+)\*", page, re.M)
+    assert len(options) > 40 and sorted(options) == sorted(known), \
+        set(options) ^ set(known)
+
+
+def test_a_named_file_is_the_one(scratch):
+    (scratch / "mine.json").write_text('{"attempts": 8}')
+    words = ("run", C_PROBLEM, "--model", "exec:true", "--dry-run")
+    named = ("--config", "mine.json")
+    assert calls(here(scratch, {"attempts": 2}, *words, *named)) == 8
+    assert calls(here(scratch, {"attempts": 2}, *words, "--no-config",
+                      *named)) == 8
+    assert calls(here(scratch, {}, *words, *named, "--attempts", "3")) == 3
+    result = here(scratch, {}, *words, "--config", "none.json")
+    assert result.status == EXIT["io"], result
+    assert "none.json" in result.err, result
 
 
 def test_a_key_is_never_repeated(scratch):

@@ -127,12 +127,15 @@ def test_doctor_names_what_is_set_and_never_its_value(scratch):
 
 def test_doctor_says_which_defaults_are_in_use(scratch):
     (scratch / "kforge.json").write_text('{"cache": "made"}')
-    _, found = doctor(scratch)
-    assert found["defaults"] == "good from ./kforge.json"
+    _, found = doctor(scratch, "--config", "kforge.json")
+    assert found["defaults"] == "good from kforge.json"
     assert str(scratch / "made") in found["cache"]
     _, found = doctor(scratch, "--no-config")
     assert "left alone" in found["defaults"]
     assert "made" not in found["cache"]
+    (scratch / "kforge.json").write_text('{"threads": 1}')
+    _, found = doctor(scratch)
+    assert found["defaults"] == "good from ./kforge.json"
 
 
 def test_doctor_tells_folders_that_cannot_be_used(scratch):
