@@ -23,13 +23,13 @@
 /* NaN in every floating-point type and neither 0 nor 1 as a bool. */
 #define KF_TWOPART_PATTERN	0xff
 #define KF_TWOPART_GUARD	4096u	/* least bytes of a guard */
-#define KF_TWOPART_SLOTS	16u	/* of kf_keep */
 
 /* --- build ---------------------------------------------------------------- */
 
-/* Compiles source[0..source_count - 1), the kernels, within what is left of
- * the deadline. out->end is DONE and device has the bytes, or it is something
- * else; the compiler's words go to out->log. */
+/* Compiles source[0..source_count - 1), the kernels, in a process of its own,
+ * which is killed at the deadline; KF_BUILD_REFUSED if it crashes. out->end is
+ * DONE and device has the bytes, or it is something else; the compiler's words
+ * go to out->log. */
 typedef enum kf_code kf_twopart_compile_fn(const struct kf_build_request *req,
 					   struct kf_buf *device,
 					   struct kf_build *out,
@@ -58,7 +58,8 @@ void kf_twopart_release(struct kf_twopart *t);
 /* --- tensors -------------------------------------------------------------- */
 
 struct kf_twopart_tensors {
-	struct kf_plan_tensors bytes;	/* its arrays are owned by this one */
+	struct kf_plan_tensors bytes;	/* its arrays are owned by this one;
+					   memory_max is not used */
 	/* Where each begins: inputs and weights in the inputs, outputs in the
 	 * outputs; UINT64_MAX for an absent one. Owned. */
 	uint64_t *in, *weight, *out;
@@ -104,8 +105,8 @@ struct kf_twopart_layout {
 	struct kf_twopart_blocks kept, prepare_temp, forward_temp;
 	uint64_t arena_bytes[KF_TWOPART_ARENAS];
 };
-/* Every block begins at a multiple of alignment, a power of two. False: why is
- * a sentence for who wrote the program (also what kf_plan_check finds). */
+/* Every block begins at a multiple of alignment. False: why is a sentence for
+ * who wrote the program, by kf_plans_check. */
 bool kf_twopart_lay_out(const struct kf_plans *plans,
 			const struct kf_twopart_tensors *tensors,
 			uint64_t alignment, uint64_t memory_max,

@@ -1,0 +1,128 @@
+#include "platform/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void silence(void)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (null_fd >= 0)
+			dup2(null_fd, fd);
+}
+
+/* The child: never returns. */
+static _Noreturn void work(kf_apart_fn *fn, void *arg, size_t result_max,
+			   const struct kf_apart *apart, pid_t parent)
+{
+	struct kf_buf out = { .max = result_max };
+	size_t at = 0;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	silence();
+	fn(arg, &out);
+	while (at < out.len) {
+		ssize_t n = write(apart->result_fd, out.data + at,
+				  out.len - at);
+
+		if (n <= 0)
+			_exit(1);
+		at += (size_t)n;
+	}
+	_exit(0);
+}
+
+enum kf_code kf_apart_start(kf_apart_fn *fn, void *arg, size_t result_max,
+			    struct kf_apart *out, struct kf_err *err)
+{
+	pid_t parent = getpid();
+	int alive[2];
+
+	*out = (struct kf_apart) { .pid = -1, .result_fd = -1,
+				   .alive_fd = -1 };
+	out->result_fd = memfd_create("kforge-apart", MFD_CLOEXEC);
+	if (out->result_fd < 0)
+		return kf_fail_errno(err, "cannot make shared memory");
+	if (pipe2(alive, O_CLOEXEC)) {
+		close(out->result_fd);
+		return kf_fail_errno(err, "cannot make a pipe");
+	}
+	out->alive_fd = alive[0];
+	out->pid = fork();
+	if (out->pid == 0)
+		work(fn, arg, result_max, out, parent);
+	close(alive[1]);
+	if (out->pid > 0)
+		return KF_OK;
+	close(alive[0]);
+	close(out->result_fd);
+	return kf_fail_errno(err, "cannot start a process");
+}
+
+/* Its end of the pipe closes when it ends, however it does. */
+static bool ends_in_time(const struct kf_apart *apart, uint64_t timeout_ns)
+{
+	struct pollfd fd = { .fd = apart->alive_fd, .events = POLLIN };
+	uint64_t end_ns = kf_now_ns() + timeout_ns, now_ns;
+
+	while ((now_ns = kf_now_ns()) < end_ns) {
+		uint64_t left_ms = (end_ns - now_ns) / KF_NS_PER_MS + 1;
+
+		if (poll(&fd, 1, left_ms > 1000 ? 1000 : (int)left_ms) > 0)
+			return true;
+	}
+	return false;
+}
+
+static enum kf_code read_result(int fd, struct kf_buf *result,
+				struct kf_err *err)
+{
+	char chunk[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, chunk, sizeof(chunk), at)) > 0) {
+		if (!kf_buf_add(result, chunk, (size_t)n))
+			return kf_fail(err, KF_E_LIMIT, "a process of ours "
+				       "answers more than %zu bytes",
+				       result->max);
+		at += n;
+	}
+	return n ? kf_fail_errno(err, "cannot read an answer") : KF_OK;
+}
+
+enum kf_code kf_apart_finish(struct kf_apart *apart, uint64_t timeout_ns,
+			     struct kf_buf *result, struct kf_apart_end *end,
+			     struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	int status = 0;
+
+	*end = (struct kf_apart_end) { 0 };
+	end->timed_out = !ends_in_time(apart, timeout_ns);
+	/* Also what it left running. */
+	kill(-apart->pid, SIGKILL);
+	if (end->timed_out)
+		kill(apart->pid, SIGKILL);
+	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (!end->timed_out && WIFSIGNALED(status))
+		end->signal = WTERMSIG(status);
+	if (!end->timed_out && !end->signal)
+		code = read_result(apart->result_fd, result, err);
+	close(apart->alive_fd);
+	close(apart->result_fd);
+	*apart = (struct kf_apart) { .pid = -1, .result_fd = -1,
+				     .alive_fd = -1 };
+	return code;
+}
