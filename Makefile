@@ -77,7 +77,8 @@ TRACE_SRC := $(wildcard tests/kill/trace.c)
 # drivers, what they need of base, and of libraries only libc and libm.
 RUNNER_SHARED_SRC := $(filter-out src/base/json.c src/base/hash.c,\
 	$(sort $(wildcard src/base/*.c))) \
-	$(wildcard src/platform/driver.c src/platform/drivers.c) \
+	$(filter-out %_json.c,$(wildcard src/platform/driver*.c \
+	src/platform/pack.c src/platform/plan*.c)) \
 	$(sort $(wildcard src/platform/host/*.c src/platform/null/*.c))
 
 LIBRARY := $(BUILD)/libkforge.a

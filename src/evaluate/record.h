@@ -1,9 +1,9 @@
 /*
  * record.h - what the host part of a two-part program asks of its device.
  *
- * host.c, compiled to a shared object, is run twice at the same time in the host
- * sandbox (kforge-runner record), without device and data and with different
- * handles. What it asks for must be the same both times: these are its plans
+ * host.c, compiled to a shared object, is run twice at the same time in the
+ * host sandbox (kforge-runner record), without device and data and with
+ * different handles. What it asks for must be the same both times: these are its plans
  * (platform/plan.h), all that a driver needs of it from then on.
  *
  * Errors: trouble of ours is a kf_code. What the program did is in struct
@@ -26,10 +26,10 @@ struct kf_record_job {
 	size_t host_bytes;
 	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
 	const char *work_dir;		/* ours; holds host.so meanwhile */
-	uint64_t memory_max;		/* most that kf_temp and kf_keep may hold
-					   together */
-	uint64_t timeout_ns;		/* processor time of each recording; four
-					   times that by the clock on the wall */
+	uint64_t memory_max;	/* most that kf_temp and kf_keep may hold
+				   together */
+	uint64_t timeout_ns;	/* processor time of each recording; four
+				   times that by the clock on the wall */
 	enum kf_sandbox_tier tier_min;
 	const volatile int *cancel;
 };

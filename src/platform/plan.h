@@ -97,6 +97,8 @@ void kf_plans_release(struct kf_plans *plans);
 
 /* As bytes; kf_plans_read of what kf_plans_write wrote gives equal plans. */
 void kf_plans_write(const struct kf_plans *plans, struct kf_buf *out);
+/* One operation of them: what it takes of KF_PLAN_BYTES_MAX. */
+void kf_plan_op_write(const struct kf_plan_op *op, struct kf_buf *out);
 /* KF_E_INPUT with a sentence unless the bytes are well-formed in every detail:
  * numbers in their ranges, names C identifiers, buffers that exist, every
  * operation as kf_plan_op_check wants it, what kf_forward keeps as kf_prepare
