@@ -113,6 +113,9 @@ KF_MUST_CHECK enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
 KF_MUST_CHECK enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
 		const volatile int *cancel, struct kf_lock *out,
 		struct kf_err *err);
+/* Who holds it, or held it last: "process 1234 on box", as the holder wrote it
+ * there; "another process" where that cannot be read. */
+void kf_lock_holder(const char *path, char *out, size_t size);
 void kf_lock_release(struct kf_lock *lock);
 /* Cuts invalid UTF-8 from text by replacing each bad byte with U+FFFD, and
  * control characters other than \n and \t with '?'; adds the rest to out, cut

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define POLL_NS (5 * KF_NS_PER_MS)
@@ -20,13 +22,25 @@ static enum kf_code open_lock(const char *path, struct kf_lock *lock,
 	return KF_OK;
 }
 
+/* For those who wait; the lock itself does not depend on it. */
+static void sign(const struct kf_lock *lock)
+{
+	struct utsname about;
+
+	if (uname(&about) == 0 && ftruncate(lock->fd, 0) == 0)
+		dprintf(lock->fd, "process %d on %s\n", (int)getpid(),
+			about.nodename);
+}
+
 static enum kf_code try_once(const char *path, struct kf_lock *lock,
 			     struct kf_err *err)
 {
 	lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
-	if (lock->held || errno == EWOULDBLOCK || errno == EINTR)
-		return KF_OK;
-	return kf_fail_errno(err, "cannot lock %s", path);
+	if (lock->held)
+		sign(lock);
+	else if (errno != EWOULDBLOCK && errno != EINTR)
+		return kf_fail_errno(err, "cannot lock %s", path);
+	return KF_OK;
 }
 
 enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
@@ -63,6 +77,19 @@ enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
 	if (code)
 		kf_lock_release(out);
 	return code;
+}
+
+void kf_lock_holder(const char *path, char *out, size_t size)
+{
+	struct kf_buf text = { .max = size - 1 }, clean = { .max = size - 1 };
+
+	if (kf_file_read(path, &text, NULL) == KF_OK)
+		kf_utf8_clean(kf_buf_str(&text),
+			      strcspn(kf_buf_str(&text), "\n"), &clean);
+	snprintf(out, size, "%s", clean.len ? kf_buf_str(&clean) :
+		 "another process");
+	kf_buf_release(&clean);
+	kf_buf_release(&text);
 }
 
 void kf_lock_release(struct kf_lock *lock)

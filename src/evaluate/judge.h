@@ -8,9 +8,6 @@
 #include "evaluate/session.h"
 
 #define KF_FEEDBACK_BYTES	3072u	/* of kf_verdict.text */
-/* What a judgement waits at most for others that time on its device. */
-#define KF_DEVICE_WAIT_NS	(1800 * KF_NS_PER_S)
-
 #define KF_BUILD_FEEDBACK_BYTES	4096u	/* the same for compilers' words */
 
 /* What became of one verdict set. */

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "evaluate/device.h"
+
 #define BLOCK_NS		KF_NS_PER_S	/* longer blocks get fewer calls */
 #define WARM_CALLS		3u
 #define WARM_NS			(50 * KF_NS_PER_MS)
@@ -292,8 +294,8 @@ size_t kf_process_warm_count(size_t stock_count)
 enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
+	uint64_t start_ns = kf_now_ns(), waited_ns = 0;
 	enum kf_code code = KF_OK;
-	uint64_t start_ns = kf_now_ns();
 
 	if (!req->lock_path || j->lock.held)
 		return KF_OK;
@@ -302,15 +304,14 @@ enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 					err);
 	j->out->baseline_took_ns += kf_now_ns() - start_ns;
 	if (!code)
-		code = kf_lock_try(req->lock_path, &j->lock, err);
-	if (code || j->lock.held)
-		return code;
-	kf_logf(req->log, KF_LOG_INFO, "waiting: another process times on "
-		"%s", req->device_id);
-	start_ns = kf_now_ns();
-	code = kf_lock_wait(req->lock_path, KF_DEVICE_WAIT_NS, req->cancel,
-			    &j->lock, err);
-	j->waited_ns += kf_now_ns() - start_ns;
+		code = kf_device_lock(&(struct kf_device_wait) {
+			.lock_path = req->lock_path,
+			.device_id = req->device_id,
+			.timeout_ns = KF_DEVICE_WAIT_NS,
+			.notice_ns = KF_DEVICE_NOTICE_NS,
+			.log = req->log, .cancel = req->cancel,
+		}, &j->lock, &waited_ns, err);
+	j->waited_ns += waited_ns;
 	return code;
 }
 
