@@ -329,11 +329,22 @@ static enum kf_code read_outcome(const struct kf_outcome *o,
 		       : kf_end_name(o->end), kf_buf_str(&o->errout));
 }
 
+/* What need not wait for the compiler, while it works. */
+static void use_the_wait(const struct kf_build_job *job, const char *compiler,
+			 struct kf_artefact *artefact)
+{
+	if (job->meanwhile)
+		job->meanwhile(job->meanwhile_arg);
+	if (compiler)
+		artefact->compiler = compiler_version(compiler);
+}
+
 static enum kf_code run_builder(const struct kf_build_job *job,
 				const struct words *argv,
 				const struct kf_binds *binds,
-				struct kf_build *build,
-				enum kf_sandbox_tier *tier, struct kf_err *err)
+				const char *compiler, struct kf_build *build,
+				struct kf_artefact *artefact,
+				struct kf_err *err)
 {
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
 					   "LC_ALL=C", "TMPDIR=/tmp", NULL };
@@ -368,13 +379,13 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 		goto out;
 	}
 	code = kf_sandbox_start(&spec, &box, err);
-	if (!code && job->meanwhile)
-		job->meanwhile(job->meanwhile_arg);
+	if (!code)
+		use_the_wait(job, compiler, artefact);
 	if (!code)
 		code = kf_sandbox_wait(box, &outcome, err);
 	if (code)
 		goto out;
-	*tier = outcome.tier;
+	artefact->tier = outcome.tier;
 	code = read_answer(pass.source, answer.nonce, &told, build, err);
 	if (!code && !told)
 		code = read_outcome(&outcome, build, err);
@@ -476,12 +487,10 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 	add_command(&argv, job->platform, compiler, &sources);
 	code = add_binds(&binds, job, runner, compiler, output, err);
 	if (!code)
-		code = run_builder(job, &argv, &binds, build, &artefact->tier,
-				   err);
+		code = run_builder(job, &argv, &binds, compiler, build,
+				   artefact, err);
 	if (!code && build->end == KF_BUILD_DONE)
 		code = take_artefact(job, output, build, artefact, err);
-	if (!code && compiler)
-		artefact->compiler = compiler_version(compiler);
 out:
 	if (made && kf_remove_tree(output, code ? NULL : err) && !code)
 		code = KF_E_IO;

@@ -26,7 +26,8 @@ struct kf_artefact {
 	char *path;			/* owned; NULL unless end is DONE */
 	char hash[KF_HASH_HEX];
 	enum kf_sandbox_tier tier;
-	char *compiler;			/* owned; first line of --version */
+	char *compiler;			/* owned; first line of --version, also of
+					   one that refused; NULL: unknown */
 };
 void kf_artefact_release(struct kf_artefact *artefact);
 /* Where the artefact of that hash lies in the work_dir of its job. Caller

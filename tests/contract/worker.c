@@ -682,6 +682,7 @@ static void test_each_bad_source_has_its_end(void **state)
 			fail_msg("%s: end %d: %s", rows[i].program,
 				 (int)build.end, kf_buf_str(&build.log));
 		assert_null(artefact.path);
+		assert_non_null(artefact.compiler);
 		assert_null(strstr(kf_buf_str(&build.log), "root:"));
 		assert_null(strstr(kf_buf_str(&build.log), f->folder));
 		kf_artefact_release(&artefact);
