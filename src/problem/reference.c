@@ -97,6 +97,7 @@ static void set_env(struct lists *lists, const struct kf_python *python,
 		"MALLOC_MMAP_THRESHOLD_=33554432",
 		"MALLOC_TRIM_THRESHOLD_=4294967296",
 		"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
+		"USER=nobody",	/* torch 2 asks for one, by name */
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONNOUSERSITE=1",
 	};
