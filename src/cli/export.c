@@ -1,5 +1,4 @@
 /* kforge export: a verified program as a folder that lives without kforge. */
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "loop/settings.h"
@@ -34,19 +33,14 @@ static enum kf_code judge_values(struct job *job, struct item *item,
 				 struct kf_verdict *verdict,
 				 struct kf_err *err)
 {
-	const char *base = getenv("TMPDIR");
-	char *folder = kf_format("%s/kforge-export-XXXXXX",
-				 base && *base ? base : "/tmp");
+	struct kf_temporary scratch;
 	char *source_dir, *work_dir;
-	enum kf_code code;
+	enum kf_code code = kf_cli_scratch("export", &scratch, err);
 
-	if (!mkdtemp(folder)) {
-		code = kf_fail_errno(err, "cannot make a folder %s", folder);
-		free(folder);
+	if (code)
 		return code;
-	}
-	source_dir = kf_path_join(folder, "source");
-	work_dir = kf_path_join(folder, "judge");
+	source_dir = kf_path_join(scratch.path, "source");
+	work_dir = kf_path_join(scratch.path, "judge");
 	code = kf_candidate_write(&item->candidate, source_dir, err);
 	if (!code)
 		code = kf_judge(&(struct kf_judge_spec) {
@@ -56,10 +50,9 @@ static enum kf_code judge_values(struct job *job, struct item *item,
 			.source_dir = source_dir,
 			.work_dir = work_dir,
 		}, verdict, err);
-	(void)kf_remove_tree(folder, NULL);
+	(void)kf_temporary_remove(&scratch, NULL);
 	free(work_dir);
 	free(source_dir);
-	free(folder);
 	return code;
 }
 
@@ -135,14 +128,13 @@ static void print_words(const struct kf_export_request *req,
 }
 
 static enum kf_code check(const struct job *job, const struct item *item,
-			  const char *dir, struct kf_err *err)
+			  struct kf_err *err)
 {
 	const struct kf_problem *problem = &item->target.problem;
 	const struct kf_export_request req = {
 		.form = (enum kf_export_form)job->options->as,
 		.platform = job->setup.platform,
 		.problem = problem->name ? problem : NULL,
-		.dir = dir,
 	};
 
 	return kf_export_check(&req, err);
@@ -187,9 +179,11 @@ static enum kf_code from_files(struct job *job, const char **argument,
 	enum kf_code code;
 
 	spec.baseline = KF_BASELINE_NONE;
-	code = kf_setup_open(&spec, &job->setup, err);
+	code = kf_export_check_dir(options->out, err);
 	if (!code)
-		code = check(job, &item, options->out, err);
+		code = kf_setup_open(&spec, &job->setup, err);
+	if (!code)
+		code = check(job, &item, err);
 	if (!code)
 		code = kf_candidate_read(argument + 1, count - 1,
 					 job->setup.platform, &item.candidate,
@@ -202,7 +196,7 @@ static enum kf_code from_files(struct job *job, const char **argument,
 		code = kf_target_open(&job->setup, argument[0], &item.target,
 				      err);
 	if (!code)
-		code = check(job, &item, options->out, err);
+		code = check(job, &item, err);
 	if (!code && !options->unverified)
 		code = verify(job, &item, err);
 	if (!code && (options->unverified || item.verdict))
@@ -293,14 +287,14 @@ static enum kf_code export_row(struct job *job, const struct run *run,
 	}
 	if (code || !found)
 		goto out;
-	code = check(job, &item, dir, err);
+	code = check(job, &item, err);
 	if (!code)
 		code = read_problem(run, row, &problem, err);
 	if (!code)
 		code = kf_target_open_take_problem(&job->setup, &problem,
 						   &item.target, err);
 	if (!code)
-		code = check(job, &item, dir, err);
+		code = check(job, &item, err);
 	if (!code && !item.verdict && !job->options->unverified)
 		code = verify(job, &item, err);
 	if (!code && (item.verdict || job->options->unverified))
@@ -339,24 +333,45 @@ static enum kf_code all_known(const struct run *run, const char **name,
 }
 
 /* One program goes into --out itself, several into folders below it. */
-static enum kf_code export_rows(struct job *job, const struct run *run,
-				const char **name, size_t count,
-				struct kf_err *err)
+static char *dir_of(const struct job *job, const struct run *run,
+		    const json_t *row, size_t name_count)
 {
-	bool one = count == 1 || json_array_size(run->problems) == 1;
+	if (name_count == 1 || json_array_size(run->problems) == 1)
+		return kf_strdup(job->options->out);
+	return kf_path_join(job->options->out, kf_json_str(row, "name", ""));
+}
+
+static enum kf_code check_dirs(const struct job *job, const struct run *run,
+			       const char **name, size_t count,
+			       struct kf_err *err)
+{
 	enum kf_code code = all_known(run, name, count, err);
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(run->problems, i, row) {
-		char *dir;
+		char *dir = dir_of(job, run, row, count);
 
-		if (code || !is_wanted(row, name, count))
-			continue;
-		dir = one ? kf_strdup(job->options->out)
-			  : kf_path_join(job->options->out,
-					 kf_json_str(row, "name", ""));
-		code = export_row(job, run, row, dir, err);
+		if (!code && is_wanted(row, name, count))
+			code = kf_export_check_dir(dir, err);
+		free(dir);
+	}
+	return code;
+}
+
+static enum kf_code export_rows(struct job *job, const struct run *run,
+				const char **name, size_t count,
+				struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(run->problems, i, row) {
+		char *dir = dir_of(job, run, row, count);
+
+		if (!code && is_wanted(row, name, count))
+			code = export_row(job, run, row, dir, err);
 		free(dir);
 	}
 	return code;
@@ -378,6 +393,8 @@ static enum kf_code from_run(struct job *job, const char *run_dir,
 		code = kf_store_problems(run.store, &run.problems, err);
 	if (!code)
 		code = kf_settings_to_spec(run.settings, &settings, err);
+	if (!code)
+		code = check_dirs(job, &run, name, count, err);
 	if (code)
 		goto out;
 	run.strict = settings.spec.rules == KF_RULES_KFORGE;

@@ -6,15 +6,12 @@
 #include "export/internal.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "prompt/jinja.h"
 
 #define FILE_BYTES	(1u << 20)	/* a template, a generated text */
 #define OUTPUT_BYTES	(64u << 10)
-#define UNIQUE		".XXXXXX"	/* behind the name while it is made */
 
 /* What is copied as it is, and what is made from a template; to is relative
  * to the C folder, with {id} for the program's name. */
@@ -54,7 +51,8 @@ struct work {
 	const struct kf_export_request *req;
 	struct kf_export *out;
 	char *home;		/* the data folder */
-	char *dir;		/* where it is made: beside its place */
+	char *place;		/* where it will be, by its absolute name */
+	struct kf_temporary made;	/* where it is made: beside its place */
 	char *c_dir;		/* the C folder in it, or itself */
 	json_t *facts;
 };
@@ -305,18 +303,16 @@ static enum kf_code make_c(const struct work *w, struct kf_err *err)
 static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 {
 	const struct kf_problem *problem = w->req->problem;
-	char *place = kf_strndup(w->dir, strlen(w->dir) - strlen(UNIQUE));
+	const char *dir = w->made.path;
 	enum kf_code code;
 
-	json_object_set_new(w->facts, "place", json_string(place));
-	free(place);
-	code = copy_files(w, w->dir, copied_torch, KF_COUNT(copied_torch),
-			  err);
+	json_object_set_new(w->facts, "place", json_string(w->place));
+	code = copy_files(w, dir, copied_torch, KF_COUNT(copied_torch), err);
 	if (!code)
-		code = kf_file_write_in(w->dir, "problem.py", problem->source,
+		code = kf_file_write_in(dir, "problem.py", problem->source,
 					strlen(problem->source), err);
 	if (!code)
-		code = generate(w, "torch", w->dir, generated_torch,
+		code = generate(w, "torch", dir, generated_torch,
 				KF_COUNT(generated_torch), err);
 	return code;
 }
@@ -337,61 +333,17 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 		return kf_fail(err, KF_E_INPUT, "%s is a problem in C and has "
 			       "no PyTorch module to stand for: export it "
 			       "with --as c", req->problem->name);
-	if (kf_path_exists(req->dir) && !kf_path_is_empty(req->dir))
-		return kf_fail(err, KF_E_INPUT, "%s is there already: name "
-			       "another folder with --out, or remove it",
-			       req->dir);
 	return KF_OK;
 }
 
-/* The new folder by its absolute name, as sandboxes want it, and readable for
- * whom its owner's umask allows. */
-static enum kf_code settle(struct work *w, struct kf_err *err)
-{
-	char *absolute = realpath(w->dir, NULL);
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (!absolute || chmod(absolute, 0777 & ~mask)) {
-		free(absolute);
-		return kf_fail_errno(err, "cannot change %s", w->dir);
-	}
-	free(w->dir);
-	w->dir = absolute;
-	return KF_OK;
-}
-
-/* A folder beside the one that is wanted, so that it can take its name. */
-static enum kf_code make_place(struct work *w, struct kf_err *err)
-{
-	size_t len = strlen(w->req->dir);
-	char *parent, *slash;
-	enum kf_code code;
-
-	while (len > 1 && w->req->dir[len - 1] == '/')
-		len--;
-	parent = kf_strndup(w->req->dir, len);
-	w->dir = kf_format("%s" UNIQUE, parent);
-	slash = strrchr(parent, '/');
-	if (slash && slash != parent)
-		*slash = '\0';
-	code = slash && slash != parent ? kf_mkdir_p(parent, err) : KF_OK;
-	if (!code && !mkdtemp(w->dir)) {
-		code = kf_fail_errno(err, "cannot make a folder beside %s",
-				     w->req->dir);
-		w->dir[0] = '\0';
-	}
-	free(parent);
-	return code ? code : settle(w, err);
-}
-
-static enum kf_code name_it(const struct work *w, struct kf_err *err)
+static enum kf_code name_it(struct work *w, struct kf_err *err)
 {
 	const char *library = kf_json_str(w->facts, "library", "");
 
-	if (rename(w->dir, w->req->dir))
-		return kf_fail_errno(err, "cannot rename %s to %s", w->dir,
-				     w->req->dir);
+	if (rename(w->made.path, w->place))
+		return kf_fail_errno(err, "cannot rename %s to %s",
+				     w->made.path, w->place);
+	kf_temporary_release(&w->made);
 	w->out->library = kf_format("%s%s/%s", w->req->dir,
 				    w->req->form == KF_EXPORT_TORCH ? "/c"
 								    : "",
@@ -402,11 +354,13 @@ static enum kf_code name_it(const struct work *w, struct kf_err *err)
 enum kf_code kf_export(const struct kf_export_request *req,
 		       struct kf_export *out, struct kf_err *err)
 {
-	struct work w = { .req = req, .out = out };
+	struct work w = { .req = req, .out = out, .made.fd = -1 };
 	enum kf_code code;
 
 	*out = (struct kf_export) { .example = kf_strdup("") };
 	code = kf_export_check(req, err);
+	if (!code)
+		code = kf_export_check_dir(req->dir, err);
 	if (code)
 		return code;
 	w.home = kf_home(err);
@@ -414,22 +368,21 @@ enum kf_code kf_export(const struct kf_export_request *req,
 		return KF_E_UNAVAIL;
 	code = kf_export_describe(req, &w.facts, err);
 	if (!code)
-		code = make_place(&w, err);
+		code = kf_export_place_make(req->dir, &w.place, &w.made, err);
 	if (code)
 		goto out;
-	w.c_dir = req->form == KF_EXPORT_TORCH ? kf_path_join(w.dir, "c")
-					       : kf_strdup(w.dir);
+	w.c_dir = req->form == KF_EXPORT_TORCH ? kf_path_join(w.made.path, "c")
+					       : kf_strdup(w.made.path);
 	code = make_c(&w, err);
 	if (!code && req->form == KF_EXPORT_TORCH)
 		code = make_torch(&w, err);
 	if (!code)
 		code = name_it(&w, err);
 out:
-	if (code && w.dir && w.dir[0])
-		(void)kf_remove_tree(w.dir, NULL);
+	(void)kf_temporary_remove(&w.made, NULL);
 	json_decref(w.facts);
 	free(w.c_dir);
-	free(w.dir);
+	free(w.place);
 	free(w.home);
 	return code;
 }

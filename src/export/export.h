@@ -6,6 +6,7 @@
  *	tensors.c	weights and an example call -> safetensors
  *	object.c	what the compiled program says about itself
  *	build.c		make, and the example, in the builder's sandbox
+ *	place.c		the folder: beside its place, then there at once
  *	export.c	the stages in their order
  *
  * Templates and the runtime that is carried along lie in export/ of the data
@@ -26,7 +27,7 @@ struct kf_export_request {
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
 	const struct kf_candidate *candidate;
-	const char *dir;	/* to be made; must not exist, or be empty */
+	const char *dir;	/* to be made: kf_export_check_dir */
 	const char *verdict;	/* a sentence: who judged it, when; goes into
 				   the generated files */
 	bool verified;		/* false: the files say so */
@@ -47,9 +48,13 @@ struct kf_export {
 };
 void kf_export_release(struct kf_export *out);
 
-/* Whether that can be exported at all, and dir is free: of a request's form,
- * platform, problem (NULL: not known yet) and dir. To be asked before anything
- * is judged. */
+/* Whether dir can become an export: nothing is there, or an empty folder that
+ * the export may take the place of, and a folder can be made beside it. To be
+ * asked before any work. Nothing stays of the trial. */
+KF_MUST_CHECK enum kf_code kf_export_check_dir(const char *dir,
+					       struct kf_err *err);
+/* Whether that can be exported at all: of a request's form, platform and
+ * problem (NULL: not known yet). To be asked before anything is judged. */
 KF_MUST_CHECK enum kf_code kf_export_check(
 		const struct kf_export_request *req, struct kf_err *err);
 /* Makes the whole folder or nothing. Platforms whose programs are no shared

@@ -25,6 +25,13 @@ KF_MUST_CHECK enum kf_code kf_export_example(
 		const struct kf_export_request *req, const char *dir,
 		bool *written, struct kf_err *err);
 
+/* --- place.c ------------------------------------------------------------- */
+/* A folder beside dir, to take its name when it is whole; *absolute (caller
+ * frees) is that name. The folder is empty, and open to readers. */
+KF_MUST_CHECK enum kf_code kf_export_place_make(
+		const char *dir, char **absolute, struct kf_temporary *made,
+		struct kf_err *err);
+
 /* --- object.c ------------------------------------------------------------ */
 struct kf_object_facts {
 	uint64_t static_bytes;	/* writable variables that threads share */

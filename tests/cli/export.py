@@ -486,6 +486,48 @@ def test_bad_input_is_one_sentence(scratch):
     assert (full / "mine").read_text() == "keep me\n"
 
 
+def unfit_places(scratch):
+    """(what the sentence says, --out) of folders that cannot be made."""
+    (scratch / "file").write_text("keep me\n")
+    (scratch / "link").symlink_to("nowhere")
+    (scratch / "full" / "below").mkdir(parents=True)
+    return (("the folder that you are in", "."),
+            ("full is there already", scratch / "full"),
+            ("file is there already", scratch / "file"),
+            ("Not a directory", scratch / "file" / "out"),
+            ("a link to nothing", scratch / "link"),
+            ("does not name a folder", scratch / "new" / ".."),
+            ("File name too long", scratch / ("n" * 300)),
+            ("/proc/", "/proc/kforge/out"))
+
+
+def test_a_folder_that_cannot_be_made_is_found_before_the_work(scratch):
+    """Neither problem nor Python are there: they would be named if they were
+    asked for first."""
+    here = scratch / "here"
+    here.mkdir()
+    places = unfit_places(scratch)
+    before = sorted(scratch.rglob("*"))
+    for word, place in places:
+        result = kforge("export", "none.py", "none.c", "--as", "c", "-o",
+                        place, cwd=here)
+        assert result.status in (EXIT["input"], EXIT["io"]), (place, result)
+        assert word in result.err and "none" not in result.err, (place, result)
+        assert "--out" in result.err, (place, result)
+        assert len(result.err.strip().splitlines()) == 1, result
+        assert sorted(scratch.rglob("*")) == before, place
+
+
+def test_an_empty_folder_is_taken(scratch):
+    (scratch / "out").mkdir()
+    (scratch / "link").symlink_to("out")
+    result = kforge("export", C_PROBLEM, C_PROGRAM, "--size", "test", "--as",
+                    "c", "-o", f"{scratch}/link/", "--unverified")
+    assert result.status == 0, result
+    assert "this agrees" in run("./example", cwd=scratch / "out")
+    assert sorted(p.name for p in scratch.iterdir()) == ["link", "out"]
+
+
 # --- from a run ---------------------------------------------------------------
 
 
@@ -507,6 +549,10 @@ def test_a_runs_best_program_is_exported_as_it_was_judged(scratch):
     result = kforge("export", scratch / "run", "softmax", "--as", "c", "-o",
                     scratch / "never")
     assert result.status == EXIT["input"] and "softmax" in result.err, result
+    result = kforge("export", scratch / "run", "--as", "c", "-o", out,
+                    "--python", "/nowhere")
+    assert result.status == EXIT["input"], result
+    assert "out is there already" in result.err, result
 
 
 def test_a_run_without_a_correct_program_exports_nothing(scratch):
