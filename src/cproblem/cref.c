@@ -204,6 +204,7 @@ static enum kf_code start(struct kf_cref *r, struct kf_cref_end *end,
 		.threads = about->threads,
 		.tier_min = about->tier_min,
 		.limits = r->platform->run_limits,
+		.handshakes = about->handshakes,
 		.cancel = about->cancel,
 	};
 	struct kf_call_end call;

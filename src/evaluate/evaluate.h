@@ -68,6 +68,7 @@ struct kf_evaluate_request {
 	/* Held while times are taken, so that one program at a time is timed on
 	 * a device, whichever process asks; NULL: not shared with anybody. */
 	const char *lock_path;
+	struct kf_handshakes *handshakes;	/* kept over judgements; or NULL */
 	unsigned threads;
 	enum kf_sandbox_tier tier_min;
 	uint64_t call_timeout_ns;	/* lowers what comes from the reference's

@@ -97,6 +97,7 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 		.passive = req->stop_after == KF_REACH_VALUES,
 		.tier_min = req->tier_min,
 		.limits = req->platform->run_limits,
+		.handshakes = req->handshakes,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;

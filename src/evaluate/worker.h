@@ -6,10 +6,10 @@
  * with it: the supervisor writes inputs and weights (the worker's view is
  * read-only) and reads outputs; expected values never enter. Calls are made
  * over a shared control page; the supervisor's clock around the handshake is
- * the time, less the handshake's own time, measured with empty calls before
- * the candidate's code was loaded. Between commands the process is paused, all
- * its threads: it cannot see inputs before its time runs, nor write outputs
- * after.
+ * the time, less the least time of a handshake, measured with empty calls
+ * before the candidate's code was loaded. Between commands the process is
+ * paused, all its threads: it cannot see inputs before its time runs, nor write
+ * outputs after.
  *
  * A worker cannot tell a call that is checked from one that is timed.
  *
@@ -23,6 +23,19 @@
 #include "evaluate/build.h"
 #include "problem/problem.h"
 
+/*
+ * The least handshake that was ever measured, for each driver. One that is
+ * measured while others keep the machine busy is too long, and too much would
+ * be taken off; so the caller keeps this over many workers. Zeroed: none yet.
+ */
+#define KF_HANDSHAKE_DRIVERS 8
+struct kf_handshakes {
+	struct {
+		const struct kf_driver *driver;
+		uint64_t ns_least;
+	} of[KF_HANDSHAKE_DRIVERS];
+};
+
 struct kf_worker_spec {
 	const struct kf_platform *platform;
 	const char *device_id;		/* "cpu:0" */
@@ -34,6 +47,7 @@ struct kf_worker_spec {
 	enum kf_sandbox_tier tier_min;
 	struct kf_limits limits;	/* memory: what the program may use beside
 					   the tensors */
+	struct kf_handshakes *handshakes;	/* NULL: its own one alone counts */
 	const volatile int *cancel;
 };
 
@@ -126,8 +140,9 @@ void kf_worker_stop(struct kf_worker *worker);
  * they are KF_TIER_NONE and 0. */
 enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker);
 uint64_t kf_worker_memory_peak(const struct kf_worker *worker); /* 0 unknown */
-/* What an empty call takes by the supervisor's clock: the least of 20 is taken
- * off every time; *median (may be NULL) is the usual one. */
+/* What is taken off every time: the least that an empty call took by the
+ * supervisor's clock, of this worker's 20 and of those in handshakes. *median
+ * (may be NULL) is its own usual one. */
 uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
 				uint64_t *median);
 /* Stops it and gives everything back. NULL is allowed. */

@@ -130,6 +130,7 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.call_count_fixed = spec->call_count_fixed,
 		.stop_after = spec->stop_after,
 		.lock_path = setup->lock_path,
+		.handshakes = setup->handshakes,
 		.call_timeout_ns = spec->limits.call_s * KF_NS_PER_S,
 		.threads = setup->threads,
 		.tier_min = problem_spec->tier_min,

@@ -100,6 +100,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 				 &out->lock_path, err);
 	if (code)
 		return code;
+	out->handshakes = kf_alloc(sizeof(*out->handshakes));
 	out->threads = spec->threads ? spec->threads :
 		out->platform->driver->in_process ? out->device.units :
 		kf_processors();
@@ -119,6 +120,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		.tier_min = spec->tier_min,
 		.timeout_ns = BUNDLE_TIMEOUT_NS,
 		.memory_bytes = reference_memory_bytes(),
+		.handshakes = out->handshakes,
 		.log = spec->log,
 		.cancel = spec->cancel,
 	};
@@ -127,6 +129,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 
 void kf_setup_release(struct kf_setup *setup)
 {
+	free(setup->handshakes);
 	free(setup->lock_path);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);

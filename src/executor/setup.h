@@ -31,6 +31,7 @@ struct kf_setup {
 	enum kf_baseline_use baseline;
 	json_t *shapes;			/* owned; the spec's */
 	unsigned threads;
+	struct kf_handshakes *handshakes;	/* owned */
 	bool compiler_proved;		/* it has compiled our own example */
 	char *lock_path;		/* owned; of the device, while it is timed:
 					   one for all kforge processes that use

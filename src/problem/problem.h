@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "sandbox/sandbox.h"
 
+struct kf_handshakes;		/* evaluate/worker.h */
 struct kf_platform;
 
 enum kf_problem_kind {
@@ -66,6 +67,8 @@ struct kf_problem_spec {
 					   one stock entry, few perturbed runs,
 					   kept apart from whole ones */
 	bool cached_only;		/* make none: KF_E_UNAVAIL if there is none */
+	struct kf_handshakes *handshakes;	/* for the baseline of a C problem,
+					   which programs share; or NULL */
 	const struct kf_log *log;
 	const volatile int *cancel;
 };

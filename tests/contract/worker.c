@@ -23,6 +23,7 @@ struct fixture {
 	struct kf_platform *cpu;
 	struct kf_bundle bundle;
 	struct kf_tensor_info in, weight, out;
+	struct kf_handshakes handshakes;
 };
 
 /* --- helpers ------------------------------------------------------------ */
@@ -101,7 +102,8 @@ static struct kf_worker *start(struct fixture *f, const char *name,
 	struct kf_build build;
 	struct kf_worker_spec spec = { .platform = f->cpu,
 		.device_id = "cpu:0", .bundle = &f->bundle, .threads = 2,
-		.tier_min = KF_TIER_WEAK, .limits = f->cpu->run_limits };
+		.tier_min = KF_TIER_WEAK, .limits = f->cpu->run_limits,
+		.handshakes = &f->handshakes };
 	struct kf_worker *worker;
 	struct kf_err err = { 0 };
 	float *weight;
@@ -209,6 +211,28 @@ static void test_good_program_computes_every_time(void **state)
 	assert_true(median_ok);
 	kf_worker_stop(worker);
 	assert_int_not_equal(kf_worker_tier(worker), KF_TIER_NONE);
+	kf_worker_free(worker);
+}
+
+/* One that was measured on a busy machine is too long. */
+static void test_the_least_handshake_of_all_workers_counts(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_worker *worker;
+	uint64_t median;
+
+	f->handshakes = (struct kf_handshakes) { .of[0] = {
+		.driver = f->cpu->driver, .ns_least = 1,
+	} };
+	worker = start_good(f, "axpb");
+	assert_int_equal(kf_worker_handshake_ns(worker, &median), 1);
+	assert_true(median > 1);
+	kf_worker_free(worker);
+	f->handshakes.of[0].ns_least = UINT64_MAX;
+	worker = start_good(f, "axpb");
+	assert_int_equal(kf_worker_handshake_ns(worker, NULL),
+			 f->handshakes.of[0].ns_least);
+	assert_true(f->handshakes.of[0].ns_least < UINT64_MAX);
 	kf_worker_free(worker);
 }
 
@@ -750,6 +774,8 @@ int main(void)
 		cmocka_unit_test(test_compiler_has_limits),
 		cmocka_unit_test(test_missing_source_or_compiler_is_ours),
 		cmocka_unit_test(test_good_program_computes_every_time),
+		cmocka_unit_test(
+			test_the_least_handshake_of_all_workers_counts),
 		cmocka_unit_test(test_program_without_prepare_is_prepared),
 		cmocka_unit_test(test_openmp_has_the_threads_it_was_given),
 		cmocka_unit_test(test_kept_memory_lives_as_long_as_the_weights),
