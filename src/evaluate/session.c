@@ -3,9 +3,15 @@
 #include <assert.h>
 #include <math.h>
 
+#include "evaluate/device.h"
+
 /* A process may live this long; its calls have deadlines of their own. */
 #define PROCESS_NS	(600 * KF_NS_PER_S)
 #define PREPARE_NS	(30 * KF_NS_PER_S)
+
+/* With more inputs and outputs, one process is made ahead at most, or none. */
+#define AHEAD_BYTES_TWO	(UINT64_C(256) << 20)
+#define AHEAD_BYTES_ONE	(UINT64_C(1) << 30)
 
 const char *kf_fault_reason(enum kf_fault fault)
 {
@@ -111,13 +117,61 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 	return kf_worker_begin(&spec, out, err);
 }
 
+static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += info[i].bytes;
+	return bytes;
+}
+
+/* A program that does not compile needs none of them, and on a machine whose
+ * memory is full they would be in the way. */
+static size_t affordable(const struct kf_bundle *b, size_t count)
+{
+	uint64_t bytes = bytes_of(b->in, b->in_count) +
+		bytes_of(b->weight, b->weight_count) +
+		bytes_of(b->out, b->out_count);
+	size_t most = bytes > AHEAD_BYTES_ONE ? 0 :
+		bytes > AHEAD_BYTES_TWO ? 1 : KF_SESSIONS_AHEAD;
+
+	return count < most ? count : most;
+}
+
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
 {
 	struct kf_worker **next = shared->ahead;
 
-	while (shared->ahead_count < count && count <= KF_SESSIONS_AHEAD &&
+	count = affordable(shared->req->bundle, count);
+	while (shared->ahead_count < count &&
 	       begin_worker(shared, &next[shared->ahead_count], NULL) == KF_OK)
 		shared->ahead_count++;
+}
+
+/* One made ahead if there is one. It may have died meanwhile, or been killed:
+ * then a fresh one takes its place, and only that one's trouble is told. */
+static enum kf_code load_worker(struct kf_session_shared *shared,
+				struct kf_worker **out,
+				struct kf_call_end *end, struct kf_err *err)
+{
+	struct kf_err why = { 0 };
+	enum kf_code code;
+
+	if (shared->ahead_count) {
+		*out = shared->ahead[--shared->ahead_count];
+		code = kf_worker_load(*out, end, &why);
+		if (code == KF_E_CANCELED && err)
+			*err = why;
+		if (!code || code == KF_E_CANCELED)
+			return code;
+		kf_logf(shared->req->log, KF_LOG_DEBUG, "a process made ahead "
+			"is of no use: %s", why.text);
+		kf_worker_free(*out);
+		*out = NULL;
+	}
+	code = begin_worker(shared, out, err);
+	return code ? code : kf_worker_load(*out, end, err);
 }
 
 enum kf_code kf_session_start(struct kf_session_shared *shared,
@@ -126,16 +180,11 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 {
 	const struct kf_evaluate_request *req = shared->req;
 	uint64_t start_ns = kf_now_ns();
-	enum kf_code code = KF_OK;
+	enum kf_code code;
 
 	*out = (struct kf_session) { .shared = shared };
 	*check = (struct kf_check) { .fault = KF_FAULT_NONE };
-	if (shared->ahead_count)
-		out->worker = shared->ahead[--shared->ahead_count];
-	else
-		code = begin_worker(shared, &out->worker, err);
-	if (!code)
-		code = kf_worker_load(out->worker, &check->call, err);
+	code = load_worker(shared, &out->worker, &check->call, err);
 	if (code)
 		return code;
 	shared->process_count++;

@@ -64,8 +64,9 @@ struct kf_session_shared {
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
 		const struct kf_evaluate_request *req, struct kf_err *err);
-/* Makes processes that the next sessions will use, up to count in all, while
- * there is nothing to run yet. What fails is left to kf_session_start. */
+/* Makes processes that the next sessions will use, up to count in all and
+ * fewer for large problems, while there is nothing to run yet. What fails is
+ * left to kf_session_start. */
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count);
 /* The program that all sessions load. */
 KF_MUST_CHECK enum kf_code kf_session_shared_fill(

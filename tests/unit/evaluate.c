@@ -35,6 +35,7 @@ static struct script {
 	enum kf_build_end build;
 	enum kf_code build_code, start_code, forward_code, baseline_code;
 	enum kf_call_state start, prepare, forward;
+	unsigned dead_ahead;		/* so many cannot be loaded at first */
 	unsigned fails_at;		/* forward fails in this call; 0: first */
 	forward_fn *candidate;
 	bool guards_broken, late, changes_input;
@@ -106,6 +107,8 @@ enum kf_code kf_worker_load(struct kf_worker *worker, struct kf_call_end *end,
 	struct kf_buf bytes = { .max = 16 };
 
 	(void)worker;
+	if (script.dead_ahead && script.dead_ahead--)
+		return kf_fail(err, KF_E_UNAVAIL, "the runner has died");
 	assert_int_equal(kf_file_read(script.artefact_path, &bytes, err), 0);
 	assert_string_equal(kf_buf_str(&bytes), "built");
 	kf_buf_release(&bytes);
@@ -1124,6 +1127,49 @@ static void test_times_wait_for_the_device_and_values_do_not(void **state)
 	}
 }
 
+static void test_a_process_that_died_ahead_is_replaced(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+	struct kf_err err = { 0 };
+
+	(void)state;
+	script.dead_ahead = 1;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	kf_verdict_release(&v);
+	script.dead_ahead = 2;		/* the fresh one too: our trouble */
+	assert_int_equal(kf_evaluate(&w->req, &v, &err), KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "died"));
+	assert_int_equal(script.freed, script.begun);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
+static void test_large_problems_make_fewer_processes_ahead(void **state)
+{
+	static const struct {
+		size_t in_mib, out_mib;
+		unsigned begun;
+	} row[] = {
+		{ 1, 1, 2 }, { 200, 100, 1 }, { 100, 200, 1 }, { 600, 500, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->in.bytes = row[i].in_mib << 20;
+		w->out.bytes = row[i].out_mib << 20;
+		script.build = KF_BUILD_REFUSED;
+		judge(w, &v);
+		assert_int_equal(script.begun, row[i].begun);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
 static void test_a_verdict_names_its_judge(void **state)
 {
 	struct world *w = world_new();
@@ -1192,6 +1238,9 @@ int main(void)
 			test_values_are_all_looked_at_before_an_early_stop),
 		cmocka_unit_test(
 			test_times_wait_for_the_device_and_values_do_not),
+		cmocka_unit_test(test_a_process_that_died_ahead_is_replaced),
+		cmocka_unit_test(
+			test_large_problems_make_fewer_processes_ahead),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_states_have_names),
 	};
