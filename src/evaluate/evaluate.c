@@ -75,6 +75,8 @@ void kf_judgement_init(const struct kf_evaluate_request *req,
 		.kind = req->problem->kind,
 		.time_ns = nan,
 		.baseline_ns = nan,
+		.eager_ns = nan,
+		.compile_ns = nan,
 		.speedup = { nan, nan, nan, nan, 0 },
 		.stop_after = req->stop_after ? req->stop_after :
 			KF_REACH_TIME,
@@ -177,12 +179,26 @@ static enum kf_code compile(struct kf_judgement *j,
 
 /* --- what the times say -------------------------------------------------- */
 
+static void note_ways(const struct kf_baseline *baseline,
+		      struct kf_verdict *out)
+{
+	const struct kf_baseline_info *about = kf_baseline_about(baseline);
+
+	if (!(about->compile_ns > 0))
+		return;
+	snprintf(out->baseline_way, sizeof(out->baseline_way), "%s",
+		 about->way);
+	out->eager_ns = about->eager_ns;
+	out->compile_ns = about->compile_ns;
+}
+
 static void compare_to_baseline(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
 
 	if (j->req->baseline) {
 		out->baseline_live = true;
+		note_ways(j->req->baseline, out);
 		out->baseline_ns = (double)kf_stats_median_u64(j->baseline_ns,
 							j->baseline_count);
 		out->speedup = j->ratio;

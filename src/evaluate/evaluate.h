@@ -103,6 +103,10 @@ struct kf_verdict {
 	double baseline_ns;		/* the reference's, median; NaN if none */
 	enum kf_problem_kind kind;	/* the problem's: what that reference is */
 	bool baseline_live;
+	/* Where PyTorch tried both ways: which one baseline_ns is of ("eager",
+	 * "compile"; "" if only one was tried), and what each took by itself. */
+	char baseline_way[16];
+	double eager_ns, compile_ns;	/* NaN: not tried */
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
 					   for STORED only .ratio is set */
 	bool conclusive;		/* the interval became narrow enough */

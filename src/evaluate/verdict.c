@@ -150,8 +150,12 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "time_ns", kf_json_number(v->time_ns));
 	json_object_set_new(json, "baseline_ns",
 			    kf_json_number(v->baseline_ns));
-	json_object_set_new(json, "baseline",
-			    json_string(kf_problem_baseline(v->kind)));
+	json_object_set_new(json, "baseline", json_string(v->baseline_way[0] ?
+			    v->baseline_way : kf_problem_baseline(v->kind)));
+	if (v->baseline_way[0])
+		json_object_set_new(json, "baseline_ways", json_pack(
+			"{s:o, s:o}", "eager", kf_json_number(v->eager_ns),
+			"compile", kf_json_number(v->compile_ns)));
 	json_object_set_new(json, "baseline_live",
 			    json_boolean(v->baseline_live));
 	json_object_set_new(json, "speedup", ratio_to_json(&v->speedup));
@@ -208,6 +212,8 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 	kf_buf_puts(out, " a call (median)");
 	if (!isnan(v->baseline_ns)) {
 		kf_buf_printf(out, ", %s%s ",
+			      strcmp(v->baseline_way, "compile") == 0 ?
+			      "torch.compile" :
 			      kf_problem_baseline_words(v->kind),
 			      v->baseline_live ? "" : " (stored)");
 		say_time(v->baseline_ns, out);
