@@ -160,14 +160,32 @@ void kf_arena_empty(struct kf_arena *arena)
 				     .inputs = none, .outputs = none };
 }
 
-enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
-			   const char *driver, const char *device,
-			   uint64_t memory_max, uint32_t spins,
-			   struct kf_err *err)
+static void fill_head(struct kf_arena *a, const struct kf_bundle *b,
+		      const char *driver, const char *device,
+		      uint64_t memory_max, uint32_t spins)
+{
+	struct kf_host_request *r = kf_arena_request(a);
+
+	r->magic = KF_HOST_MAGIC;
+	r->spins = spins;
+	r->memory_max = memory_max;
+	r->in_count = (uint32_t)b->in_count;
+	r->weight_count = (uint32_t)b->weight_count;
+	r->out_count = (uint32_t)b->out_count;
+	r->scalar_count = (uint32_t)b->scalar_count;
+	r->names_bytes = names_bytes(b);
+	snprintf(r->driver, sizeof(r->driver), "%s", driver);
+	snprintf(r->device, sizeof(r->device), "%s", device);
+}
+
+enum kf_code kf_arena_init_request(struct kf_arena *a,
+				   const struct kf_bundle *b,
+				   const char *driver, const char *device,
+				   uint64_t memory_max, uint32_t spins,
+				   struct kf_err *err)
 {
 	size_t in_bytes = 0, out_bytes = KF_RUNNER_GUARD, request_bytes;
 	size_t tensors = b->in_count + b->weight_count + b->out_count;
-	struct kf_host_request *r;
 	enum kf_code code;
 
 	kf_arena_empty(a);
@@ -177,10 +195,6 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 	a->in = kf_alloc(b->in_count * sizeof(a->in[0]));
 	a->weight = kf_alloc(b->weight_count * sizeof(a->weight[0]));
 	a->out = kf_alloc(b->out_count * sizeof(a->out[0]));
-	a->sample_at = kf_alloc(b->out_count * KF_ARENA_SAMPLES *
-				sizeof(a->sample_at[0]));
-	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
-	kf_random_bytes(&a->rng, sizeof(a->rng));
 	remember_names(a, b);
 	if (!lay_out(b->in, b->in_count, KF_RUNNER_ALIGNMENT, a->in,
 		     &in_bytes) ||
@@ -190,37 +204,45 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 		     &out_bytes))
 		return kf_fail(err, KF_E_LIMIT, "the tensors are larger than "
 			       "2^40 bytes");
-	request_bytes = sizeof(*r) + tensors * sizeof(struct kf_host_tensor) +
+	request_bytes = sizeof(struct kf_host_request) +
+			tensors * sizeof(struct kf_host_tensor) +
 			b->scalar_count * sizeof(struct kf_scalar) +
 			names_bytes(b);
 	code = shared_init(&a->request, "kforge-request", request_bytes, true,
 			   err);
+	if (code)
+		return code;
+	fill_head(a, b, driver, device, memory_max, spins);
+	kf_arena_request(a)->total_bytes = request_bytes;
+	kf_arena_request(a)->in_bytes = in_bytes;
+	kf_arena_request(a)->out_bytes = out_bytes;
+	fill_request(a, b);
+	return KF_OK;
+}
+
+enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
+			   const char *driver, const char *device,
+			   uint64_t memory_max, uint32_t spins,
+			   struct kf_err *err)
+{
+	enum kf_code code = kf_arena_init_request(a, b, driver, device,
+						  memory_max, spins, err);
+
 	if (!code)
 		code = shared_init(&a->reply, "kforge-reply",
 				   sizeof(struct kf_host_reply), false, err);
 	if (!code)
-		code = shared_init(&a->inputs, "kforge-inputs", in_bytes, true,
-				   err);
+		code = shared_init(&a->inputs, "kforge-inputs",
+				   kf_arena_request(a)->in_bytes, true, err);
 	if (!code)
-		code = shared_init(&a->outputs, "kforge-outputs", out_bytes,
-				   false, err);
+		code = shared_init(&a->outputs, "kforge-outputs",
+				   kf_arena_request(a)->out_bytes, false, err);
 	if (code)
 		return code;
-	r = kf_arena_request(a);
-	r->magic = KF_HOST_MAGIC;
-	r->spins = spins;
-	r->total_bytes = request_bytes;
-	r->in_bytes = in_bytes;
-	r->out_bytes = out_bytes;
-	r->memory_max = memory_max;
-	r->in_count = (uint32_t)b->in_count;
-	r->weight_count = (uint32_t)b->weight_count;
-	r->out_count = (uint32_t)b->out_count;
-	r->scalar_count = (uint32_t)b->scalar_count;
-	r->names_bytes = names_bytes(b);
-	snprintf(r->driver, sizeof(r->driver), "%s", driver);
-	snprintf(r->device, sizeof(r->device), "%s", device);
-	fill_request(a, b);
+	a->sample_at = kf_alloc(b->out_count * KF_ARENA_SAMPLES *
+				sizeof(a->sample_at[0]));
+	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
+	kf_random_bytes(&a->rng, sizeof(a->rng));
 	/* Reading a little too far gives NaN, not a convenient zero. */
 	memset(a->inputs.data, 0xff, a->inputs.bytes);
 	kf_arena_poison(a);

@@ -41,6 +41,11 @@ KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
 		const struct kf_bundle *bundle, const char *driver,
 		const char *device, uint64_t memory_max, uint32_t spins,
 		struct kf_err *err);
+/* Only the request, for a process that is given no data. */
+KF_MUST_CHECK enum kf_code kf_arena_init_request(struct kf_arena *arena,
+		const struct kf_bundle *bundle, const char *driver,
+		const char *device, uint64_t memory_max, uint32_t spins,
+		struct kf_err *err);
 void kf_arena_release(struct kf_arena *arena);
 
 struct kf_host_request *kf_arena_request(const struct kf_arena *arena);

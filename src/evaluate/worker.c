@@ -133,6 +133,9 @@ static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 			 struct kf_call_end *end, struct kf_err *err)
 {
 	struct kf_host_fault fault = kf_arena_reply(&w->arena)->fault;
+	const struct kf_end_about about = {
+		"the program", kf_worker_doing(command), &w->arena, timeout_ns,
+	};
 	struct kf_outcome outcome = { 0 };
 	enum kf_code code = bury(w, why == KF_WAIT_ENDED, &outcome, err);
 
@@ -141,8 +144,7 @@ static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 		      (why == KF_WAIT_ENDED && outcome.end == KF_END_CANCELED)))
 		code = kf_fail(err, KF_E_CANCELED, "stopped");
 	if (!code)
-		kf_worker_explain(why, command, &outcome, &fault, &w->arena,
-				  timeout_ns, end);
+		kf_worker_explain(why, &about, &outcome, &fault, end);
 	kf_outcome_release(&outcome);
 	return code;
 }

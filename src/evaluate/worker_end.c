@@ -36,48 +36,64 @@ static const char *signal_words(int signal, int code)
 	return "signal";
 }
 
-/* A crash, told by the record if there is one. */
-static void explain_signal(const struct kf_host_fault *fault, int signal,
-			   const char *doing, const struct kf_arena *arena,
-			   struct kf_call_end *end)
+/* What the faulty access was to, if the record knows; false if it does not. */
+static bool explain_place(const struct kf_host_fault *fault,
+			  const struct kf_end_about *about,
+			  struct kf_call_end *end)
 {
 	char place[256];
+
+	if (fault->region == KF_HOST_INPUTS && about->arena) {
+		end->state = KF_CALL_INPUT_WRITE;
+		kf_arena_describe(about->arena, fault->offset, place,
+				  sizeof(place));
+		snprintf(end->text, sizeof(end->text), "%s wrote to %s %s: "
+			 "inputs and weights are read-only", about->who, place,
+			 about->doing);
+	} else if (fault->region == KF_HOST_OWNED) {
+		snprintf(end->text, sizeof(end->text), "%s wrote %s to %s",
+			 about->who, about->doing, fault->text);
+	} else if (fault->region == KF_HOST_HANDLE) {
+		snprintf(end->text, sizeof(end->text), "%s read or wrote "
+			 "through the handle of %s %s: it never meets the "
+			 "device's memory, only kernels do", about->who,
+			 fault->text, about->doing);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* A crash, told by the record if there is one. */
+static void explain_signal(const struct kf_host_fault *fault, int signal,
+			   const struct kf_end_about *about,
+			   struct kf_call_end *end)
+{
+	char place[64] = "";
 
 	end->state = KF_CALL_SIGNAL;
 	end->signal = signal;
 	if (fault->signal != (uint32_t)signal) {
 		snprintf(end->text, sizeof(end->text),
-			 "the program crashed %s: %s (signal %d)", doing,
-			 signal_words(signal, 0), signal);
+			 "%s crashed %s: %s (signal %d)", about->who,
+			 about->doing, signal_words(signal, 0), signal);
 		return;
 	}
-	if (fault->region == KF_HOST_INPUTS) {
-		end->state = KF_CALL_INPUT_WRITE;
-		kf_arena_describe(arena, fault->offset, place, sizeof(place));
-		snprintf(end->text, sizeof(end->text), "the program wrote to "
-			 "%s %s: inputs and weights are read-only", place,
-			 doing);
+	if (explain_place(fault, about, end))
 		return;
-	}
-	if (fault->region == KF_HOST_OWNED) {
-		snprintf(end->text, sizeof(end->text), "the program wrote %s "
-			 "to %s", doing, fault->text);
-		return;
-	}
 	if (signal == SIGSEGV || signal == SIGBUS)
 		snprintf(place, sizeof(place), " at address 0x%llx%s",
 			 (unsigned long long)fault->address,
 			 fault->address < 4096 ? " (a null pointer)" : "");
-	else
-		place[0] = '\0';
-	snprintf(end->text, sizeof(end->text),
-		 "the program crashed %s: %s (signal %d)%s", doing,
+	snprintf(end->text, sizeof(end->text), "%s crashed %s: %s (signal "
+		 "%d)%s", about->who, about->doing,
 		 signal_words(signal, fault->code), signal, place);
 }
 
 static void explain_violation(const struct kf_host_fault *fault,
 			      const struct kf_outcome *outcome,
-			      const char *doing, struct kf_call_end *end)
+			      const struct kf_end_about *about,
+			      struct kf_call_end *end)
 {
 	char name[48];
 
@@ -85,17 +101,20 @@ static void explain_violation(const struct kf_host_fault *fault,
 	end->signal = SIGSYS;
 	if (fault->signal == SIGSYS) {
 		kf_sandbox_syscall_name((int)fault->call, name);
-		snprintf(end->text, sizeof(end->text), "the program made a "
-			 "system call that is forbidden %s: %s", doing, name);
+		snprintf(end->text, sizeof(end->text), "%s made a system call "
+			 "that is forbidden %s: %s", about->who, about->doing,
+			 name);
 	} else {
-		snprintf(end->text, sizeof(end->text), "the program broke the "
-			 "sandbox's rules %s: %s", doing, outcome->detail);
+		snprintf(end->text, sizeof(end->text), "%s broke the sandbox's "
+			 "rules %s: %s", about->who, about->doing,
+			 outcome->detail);
 	}
 }
 
 static void explain_end(const struct kf_outcome *o,
-			const struct kf_host_fault *fault, const char *doing,
-			const struct kf_arena *arena, struct kf_call_end *end)
+			const struct kf_host_fault *fault,
+			const struct kf_end_about *about,
+			struct kf_call_end *end)
 {
 	static const struct {
 		enum kf_end from;
@@ -113,8 +132,8 @@ static void explain_end(const struct kf_outcome *o,
 		if (rows[i].from != o->end)
 			continue;
 		end->state = rows[i].to;
-		snprintf(end->text, sizeof(end->text), "the program %s %s",
-			 rows[i].words, doing);
+		snprintf(end->text, sizeof(end->text), "%s %s %s", about->who,
+			 rows[i].words, about->doing);
 		return;
 	}
 	/* The runner leaves with 128 + n after it has recorded signal n; the
@@ -122,16 +141,17 @@ static void explain_end(const struct kf_outcome *o,
 	if (o->end == KF_END_VIOLATION ||
 	    (fault->signal == SIGSYS &&
 	     (o->signal == SIGSYS || o->exit_code == 128 + SIGSYS)))
-		explain_violation(fault, o, doing, end);
+		explain_violation(fault, o, about, end);
 	else if (o->end == KF_END_SIGNAL)
-		explain_signal(fault, o->signal, doing, arena, end);
+		explain_signal(fault, o->signal, about, end);
 	else if (fault->signal && fault->signal < 64 &&
 		 o->exit_code == 128 + (int)fault->signal)
-		explain_signal(fault, (int)fault->signal, doing, arena, end);
+		explain_signal(fault, (int)fault->signal, about, end);
 	else {
 		end->state = KF_CALL_EXITED;
-		snprintf(end->text, sizeof(end->text), "the program ended its "
-			 "process %s with status %d", doing, o->exit_code);
+		snprintf(end->text, sizeof(end->text), "%s ended its process "
+			 "%s with status %d", about->who, about->doing,
+			 o->exit_code);
 	}
 }
 
@@ -152,25 +172,23 @@ static void keep_output(const struct kf_outcome *o, struct kf_call_end *end)
 	kf_buf_release(&all);
 }
 
-void kf_worker_explain(enum kf_wait why, enum kf_host_command command,
+void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 		       const struct kf_outcome *outcome,
 		       const struct kf_host_fault *fault,
-		       const struct kf_arena *arena, uint64_t timeout_ns,
 		       struct kf_call_end *end)
 {
-	const char *doing = kf_worker_doing(command);
-
 	keep_output(outcome, end);
 	if (why == KF_WAIT_LATE) {
 		end->state = KF_CALL_TIMEOUT;
-		snprintf(end->text, sizeof(end->text), "the program did not "
-			 "finish within %.3g s %s",
-			 (double)timeout_ns * 1e-9, doing);
+		snprintf(end->text, sizeof(end->text), "%s did not finish "
+			 "within %.3g s %s", about->who,
+			 (double)about->timeout_ns * 1e-9, about->doing);
 	} else if (why == KF_WAIT_BROKEN) {
 		end->state = KF_CALL_PROTOCOL;
-		snprintf(end->text, sizeof(end->text), "the program wrote to "
-			 "memory that belongs to the judge %s", doing);
+		snprintf(end->text, sizeof(end->text), "%s wrote to memory "
+			 "that belongs to the judge %s", about->who,
+			 about->doing);
 	} else {
-		explain_end(outcome, fault, doing, arena, end);
+		explain_end(outcome, fault, about, end);
 	}
 }

@@ -1,6 +1,7 @@
 /*
- * worker_end.h - from how a worker's process ended to what is said about the
- * candidate. Part of worker.c. Pure: no process, no memory but its arguments.
+ * worker_end.h - from how a process ended that ran a candidate's code to what
+ * is said about the candidate. Part of worker.c and record.c. Pure: no process,
+ * no memory but its arguments.
  */
 #ifndef KF_EVALUATE_WORKER_END_H
 #define KF_EVALUATE_WORKER_END_H
@@ -20,13 +21,19 @@ enum kf_wait {
 /* What the worker was doing, as the tail of a sentence: "in kf_forward". */
 const char *kf_worker_doing(enum kf_host_command command);
 
+/* Whose end it was, for sentences. */
+struct kf_end_about {
+	const char *who;		/* "the program" */
+	const char *doing;		/* "in kf_forward" */
+	const struct kf_arena *arena;	/* to find inputs in; NULL: none */
+	uint64_t timeout_ns;		/* that passed, for LATE */
+};
+
 /* Fills state, signal, text and output of *end. fault is a copy of what the
- * worker left in its reply: believed only as far as it fits the outcome.
- * timeout_ns is the deadline that passed, for LATE. */
-void kf_worker_explain(enum kf_wait why, enum kf_host_command command,
+ * process left: believed only as far as it fits the outcome. */
+void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 		       const struct kf_outcome *outcome,
 		       const struct kf_host_fault *fault,
-		       const struct kf_arena *arena, uint64_t timeout_ns,
 		       struct kf_call_end *end);
 
 #endif

@@ -5,18 +5,21 @@
 
 #include "base/base.h"
 
+void kf_plan_op_release(struct kf_plan_op *op)
+{
+	for (size_t i = 0; i < op->arg_count; i++) {
+		free(op->arg[i].data);
+		free(op->arg[i].map);
+	}
+	free(op->arg);
+	free(op->kernel);
+	*op = (struct kf_plan_op) { 0 };
+}
+
 void kf_plan_release(struct kf_plan *plan)
 {
-	for (size_t i = 0; i < plan->op_count; i++) {
-		struct kf_plan_op *op = &plan->op[i];
-
-		for (size_t k = 0; k < op->arg_count; k++) {
-			free(op->arg[k].data);
-			free(op->arg[k].map);
-		}
-		free(op->arg);
-		free(op->kernel);
-	}
+	for (size_t i = 0; i < plan->op_count; i++)
+		kf_plan_op_release(&plan->op[i]);
 	free(plan->op);
 	free(plan->buffer);
 	*plan = (struct kf_plan) { 0 };

@@ -22,7 +22,7 @@ struct json_t;
 
 /* Ceilings of one plan: beyond them it is refused. */
 #define KF_PLAN_OPS_MAX		(1u << 16)
-#define KF_PLAN_BUFFERS_MAX	4080u
+#define KF_PLAN_BUFFERS_MAX	4096u
 #define KF_PLAN_ARGS_MAX	256u	/* of one launch */
 #define KF_PLAN_BYTES_MAX	(16u << 20)	/* both plans, written down */
 #define KF_PLAN_NAME_MAX	255u	/* of a kernel */
@@ -92,6 +92,7 @@ struct kf_plans {
 	bool has_prepare;
 	struct kf_plan prepare, forward;
 };
+void kf_plan_op_release(struct kf_plan_op *op);
 void kf_plan_release(struct kf_plan *plan);
 void kf_plans_release(struct kf_plans *plans);
 
@@ -126,12 +127,16 @@ void kf_plan_op_name(const struct kf_plan_op *op, size_t number,
 void kf_plan_buffer_name(enum kf_plan_memory memory, uint32_t index,
 			 char out[32]);
 
+/* Adds bytes, rounded up to what kf_temp and kf_keep give, to what is held;
+ * false, and nothing is added, if that would be more than max. */
+bool kf_plan_hold(uint64_t *held, uint64_t max, uint64_t bytes);
+
 /* What tensors there are, to check plans against. */
 struct kf_plan_tensors {
 	const uint64_t *in_bytes, *weight_bytes, *out_bytes;
 	size_t in_count, weight_count, out_count;
 	uint64_t memory_max;	/* most that kf_temp and kf_keep may hold
-				   together, each rounded up to 256 bytes */
+				   together: see kf_plan_hold */
 };
 /* Is every tensor there and as large as its buffer, and scratch within
  * bounds? False: *why says what is not. A recorder writes no such plans. */

@@ -4,19 +4,15 @@
 
 #define ALIGNMENT 256u	/* of what kf_temp and kf_keep give */
 
-/* Scratch and kept memory, each counted once. */
-struct held {
-	uint64_t bytes, max;
-};
-
-static bool hold(struct held *held, uint64_t bytes)
+bool kf_plan_hold(uint64_t *held, uint64_t max, uint64_t bytes)
 {
-	uint64_t room = held->max - held->bytes;
+	uint64_t room = max - *held;
+	uint64_t rounded = (bytes / ALIGNMENT + (bytes % ALIGNMENT > 0)) *
+		ALIGNMENT;
 
-	if (bytes > room)
+	if (bytes > room || rounded > room)
 		return false;
-	bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	held->bytes += bytes < room ? bytes : room;
+	*held += rounded;
 	return true;
 }
 
@@ -47,10 +43,10 @@ static bool check_tensor(const struct kf_plan_buffer *b,
 /* What kf_prepare keeps is there in kf_forward too, so it counts for both; what
  * kf_forward names of it was in kf_prepare (kf_plans_read). */
 static bool check_plan(const struct kf_plan *plan, bool preparing,
-		       const struct kf_plan_tensors *t, struct held *kept,
+		       const struct kf_plan_tensors *t, uint64_t *kept,
 		       char why[256])
 {
-	struct held temps = *kept;
+	uint64_t held = *kept;
 
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct kf_plan_buffer *b = &plan->buffer[i];
@@ -61,10 +57,10 @@ static bool check_plan(const struct kf_plan *plan, bool preparing,
 				return false;
 			continue;
 		}
-		if (b->memory == KF_PLAN_TEMP)
-			good = hold(&temps, b->bytes);
-		else if (preparing)
-			good = hold(&temps, b->bytes) && hold(kept, b->bytes);
+		if (b->memory == KF_PLAN_TEMP || preparing)
+			good = kf_plan_hold(&held, t->memory_max, b->bytes);
+		if (good && b->memory == KF_PLAN_KEEP && preparing)
+			good = kf_plan_hold(kept, t->memory_max, b->bytes);
 		if (!good) {
 			snprintf(why, 256, "kf_temp and kf_keep hold more "
 				 "than %llu bytes together",
@@ -78,7 +74,7 @@ static bool check_plan(const struct kf_plan *plan, bool preparing,
 bool kf_plans_check(const struct kf_plans *plans,
 		    const struct kf_plan_tensors *tensors, char why[256])
 {
-	struct held kept = { 0, tensors->memory_max };
+	uint64_t kept = 0;
 
 	why[0] = '\0';
 	return check_plan(&plans->prepare, true, tensors, &kept, why) &&

@@ -57,9 +57,58 @@ static void locate(struct kf_host_fault *fault, const void *address)
 	copy_text(fault->text, sizeof(fault->text), owned);
 }
 
+/* The registers that may hold an address. */
+static size_t registers(const void *ucontext, uint64_t out[32])
+{
+	const ucontext_t *u = ucontext;
+	size_t count = 0;
+
+#if defined(__x86_64__)
+	for (int i = REG_R8; i <= REG_RCX; i++)
+		out[count++] = (uint64_t)u->uc_mcontext.gregs[i];
+#elif defined(__aarch64__)
+	for (int i = 0; i < 31; i++)
+		out[count++] = u->uc_mcontext.regs[i];
+#else
+	(void)u;
+	(void)out;
+#endif
+	return count;
+}
+
+/* Could an access through this value be what faulted? Handles are addresses
+ * that no memory can have: x86 does not tell which it was, ARM leaves its
+ * highest byte out. */
+static bool could_be(uint64_t value, const siginfo_t *info)
+{
+#if defined(__x86_64__)
+	(void)value;
+	return info->si_code == SI_KERNEL;
+#else
+	return (value ^ (uint64_t)(uintptr_t)info->si_addr) << 8 >> 48 == 0;
+#endif
+}
+
+/* Some register still has the handle. */
+static void find_handle(struct kf_host_fault *fault, const siginfo_t *info,
+			const void *ucontext)
+{
+	uint64_t value[32];
+	size_t count = registers(ucontext, value);
+	const char *name = NULL;
+
+	for (size_t i = 0; i < count && !name; i++)
+		if (could_be(value[i], info))
+			name = context->handle(context->handle_arg, value[i]);
+	if (!name)
+		return;
+	fault->region = KF_HOST_HANDLE;
+	copy_text(fault->text, sizeof(fault->text), name);
+}
+
 static void on_fault(int signal, siginfo_t *info, void *ucontext)
 {
-	struct kf_host_fault *fault = &context->reply->fault;
+	struct kf_host_fault *fault = context->fault;
 
 	if (!fault->signal) {
 		fault->code = info->si_code;
@@ -67,7 +116,9 @@ static void on_fault(int signal, siginfo_t *info, void *ucontext)
 			fault->call = (uint32_t)info->si_syscall;
 		} else if (signal != SIGABRT) {
 			fault->address = (uintptr_t)info->si_addr;
-			if (signal == SIGSEGV && was_write(ucontext))
+			if (context->handle)
+				find_handle(fault, info, ucontext);
+			else if (signal == SIGSEGV && was_write(ucontext))
 				locate(fault, info->si_addr);
 		}
 		fault->signal = (uint32_t)signal;

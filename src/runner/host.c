@@ -33,7 +33,7 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 	if (code)
 		return code;
 	*fault = (struct kf_fault_context) {
-		.reply = s->reply,
+		.fault = &s->reply->fault,
 		.inputs = s->inputs,
 		.in_bytes = s->in_bytes,
 		.driver = s->driver,

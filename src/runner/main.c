@@ -13,6 +13,7 @@ static const struct {
 } modes[] = {
 	{ "build", kf_runner_build },
 	{ "host", kf_runner_host },
+	{ "record", kf_runner_record },
 };
 
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 		 * and destructors behind. */
 		_exit((int)code);
 	}
-	fprintf(stderr, "kforge-runner is started by kforge, with build or "
-		"host\n");
+	fprintf(stderr, "kforge-runner is started by kforge, with build, host "
+		"or record\n");
 	return KF_E_INPUT;
 }

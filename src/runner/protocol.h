@@ -32,10 +32,10 @@
 
 /* Descriptors as the runner finds them. */
 enum {
-	KF_RUNNER_FD_REPLY = 3,		/* build: the result */
-	KF_RUNNER_FD_REQUEST = 4,	/* host only, from here */
-	KF_RUNNER_FD_INPUTS = 5,
-	KF_RUNNER_FD_OUTPUTS = 6,
+	KF_RUNNER_FD_REPLY = 3,		/* build, record: the result */
+	KF_RUNNER_FD_REQUEST = 4,	/* host and record, from here */
+	KF_RUNNER_FD_INPUTS = 5,	/* host only */
+	KF_RUNNER_FD_OUTPUTS = 6,	/* host only */
 	KF_RUNNER_FD_HELLO = 7,		/* one byte with our credentials */
 	KF_RUNNER_FD_FILTER = 8,	/* a compiled seccomp program */
 };
@@ -114,6 +114,7 @@ enum kf_host_region {
 	KF_HOST_ELSEWHERE,
 	KF_HOST_INPUTS,		/* offset counts from the arena's start */
 	KF_HOST_OWNED,		/* the driver's own: text says what */
+	KF_HOST_HANDLE,		/* record: none; text says whose handle it was */
 };
 
 struct kf_host_fault {
@@ -133,6 +134,41 @@ struct kf_host_reply {
 	int32_t rc;		/* what the program returned */
 	uint64_t own_ns;	/* the runner's clock around the program */
 	char text[512];		/* the refusal or the error's sentence */
+	struct kf_host_fault fault;
+};
+
+/* --- record ------------------------------------------------------------------
+ *
+ *	kforge-runner record HOST
+ *
+ * HOST is the shared object of a two-part program's host.c. Request, filter and
+ * faults are as in host; there are no arenas. HELLO is a pipe: one byte is
+ * written to it directly before HOST is loaded, so that what goes wrong before
+ * is told from what the program does.
+ */
+
+#define KF_RECORD_MAGIC	UINT32_C(0x6b667263)
+
+/* Of handles: bits 63 to 52 the salt, 51 to 40 which buffer, and below it the
+ * offset and this bias, so that places before the buffer are told. */
+#define KF_RECORD_SALT_SHIFT	52
+#define KF_RECORD_NUMBER_SHIFT	40
+#define KF_RECORD_NUMBERS	4096u
+#define KF_RECORD_BIAS		(INT64_C(1) << 36)
+
+enum kf_record_stage { KF_RECORD_LOADING, KF_RECORD_PREPARING,
+		       KF_RECORD_FORWARDING, KF_RECORD_STAGES };
+
+/* At the beginning of the reply's memfd; the plans (platform/plan.h) follow.
+ * The supervisor sets salt and nonce, the runner takes the nonce out and puts
+ * it back as its last act. */
+struct kf_record_answer {
+	uint32_t magic;		/* set by the runner when all is written */
+	uint32_t salt;		/* 12 bits, the highest of them set, not all */
+	uint64_t nonce;
+	uint32_t stage;		/* enum kf_record_stage: what it does now */
+	uint32_t plans_bytes;
+	char text[256];		/* why the program cannot be loaded, or "" */
 	struct kf_host_fault fault;
 };
 

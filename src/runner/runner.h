@@ -4,6 +4,8 @@
  *
  *	kforge-runner build ...	one compilation (build.c)
  *	kforge-runner host ...	one loaded program, many calls (host.c)
+ *	kforge-runner record ...	what the host part of a two-part program
+ *				asks of its device (record.c)
  *
  * protocol.h says what they are told and what they answer. Only main.c prints.
  */
@@ -19,6 +21,8 @@ enum kf_code kf_runner_build(int argc, const char *const *argv,
 /* Returns only if something is wrong: the supervisor ends it. */
 enum kf_code kf_runner_host(int argc, const char *const *argv,
 			    struct kf_err *err);
+enum kf_code kf_runner_record(int argc, const char *const *argv,
+			      struct kf_err *err);
 
 /* Maps a whole descriptor, shared. *bytes is its size. NULL and *err if not. */
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
@@ -88,13 +92,17 @@ enum kf_code kf_runner_start_runtimes(const struct kf_driver *driver,
 
 /* --- fault.c: what happens when the program crashes --------------------- */
 struct kf_fault_context {
-	struct kf_host_reply *reply;
+	struct kf_host_fault *fault;	/* where it is written down */
 	const unsigned char *inputs;
 	uint64_t in_bytes;
 	const struct kf_driver *driver;
 	const struct kf_device *device;
+	/* Async-signal-safe: what this is a handle of, NULL if it is none.
+	 * NULL where there are no handles. */
+	const char *(*handle)(const void *arg, uint64_t value);
+	const void *handle_arg;
 };
-/* From now on a crash is written into the reply and ends the process. The
+/* From now on a crash is written down and ends the process. The
  * context must live as long as the process. */
 enum kf_code kf_runner_catch_faults(const struct kf_fault_context *context,
 				    struct kf_err *err);

@@ -1,15 +1,10 @@
-/* Load a shared object and call it, in this process. */
+/* Call a loaded program, in this process, with memory of its own. */
 #include "platform/host/host.h"
-
-#include <dlfcn.h>
 
 #define DEVICE_ID "cpu:0"
 
-typedef int program_fn(struct kf_call *c);
-
 struct kf_device {
-	void *object;			/* from dlopen */
-	program_fn *prepare, *forward;
+	struct kf_host_program program;
 	struct kf_host_memory memory;
 };
 
@@ -29,35 +24,10 @@ enum kf_code kf_host_open(const char *device_id, uint64_t memory_max,
 	return KF_OK;
 }
 
-/* ISO C has no cast from an object pointer to a function pointer. */
-static program_fn *function(void *object, const char *name)
-{
-	void *symbol = dlsym(object, name);
-	program_fn *fn;
-
-	memcpy(&fn, &symbol, sizeof(fn));
-	return fn;
-}
-
-/* The loader's words without the path of the artefact in front: it means
- * nothing to who wrote the program. */
-static const char *without_path(const char *why, const char *path)
-{
-	size_t len = strlen(path);
-
-	if (!why)
-		return "unknown reason";
-	if (strncmp(why, path, len) == 0 && why[len] == ':')
-		why += len + 1 + strspn(why + len + 1, " ");
-	return why;
-}
-
 enum kf_code kf_host_load(struct kf_device *dev, const char *artefact_path,
 			  char refused[256], struct kf_err *err)
 {
-	const char *why;
-
-	if (dev->object)
+	if (dev->program.object)
 		return kf_fail(err, KF_E_INPUT,
 			       "a program is loaded already; open the device "
 			       "again for the next");
@@ -66,18 +36,7 @@ enum kf_code kf_host_load(struct kf_device *dev, const char *artefact_path,
 		return kf_fail(err, KF_E_INPUT,
 			       "%s is not a path with a folder",
 			       artefact_path);
-	dev->object = dlopen(artefact_path, RTLD_NOW | RTLD_LOCAL);
-	if (!dev->object) {
-		why = dlerror();
-		snprintf(refused, 256, "the program cannot be loaded: %s",
-			 without_path(why, artefact_path));
-		return KF_OK;
-	}
-	dev->prepare = function(dev->object, "kf_prepare");
-	dev->forward = function(dev->object, "kf_forward");
-	if (!dev->forward)
-		snprintf(refused, 256, "the program defines no function "
-			 "kf_forward with C linkage");
+	kf_host_program_load(artefact_path, &dev->program, refused);
 	return KF_OK;
 }
 
@@ -106,13 +65,13 @@ static void equip(struct kf_device *dev, struct kf_call *call)
 enum kf_code kf_host_prepare(struct kf_device *dev, struct kf_call *call,
 			     int *rc, struct kf_err *err)
 {
-	if (!dev->forward)
+	if (!dev->program.forward)
 		return kf_fail(err, KF_E_INPUT, "no program is loaded");
-	if (!dev->prepare)
+	if (!dev->program.prepare)
 		return KF_OK;
 	equip(dev, call);
 	kf_host_memory_prepare(&dev->memory);
-	*rc = dev->prepare(call);
+	*rc = dev->program.prepare(call);
 	kf_host_memory_seal(&dev->memory);
 	return KF_OK;
 }
@@ -120,10 +79,10 @@ enum kf_code kf_host_prepare(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_host_forward(struct kf_device *dev, struct kf_call *call,
 			     int *rc, struct kf_err *err)
 {
-	if (!dev->forward)
+	if (!dev->program.forward)
 		return kf_fail(err, KF_E_INPUT, "no program is loaded");
 	equip(dev, call);
-	*rc = dev->forward(call);
+	*rc = dev->program.forward(call);
 	return KF_OK;
 }
 
@@ -143,8 +102,7 @@ void kf_host_close(struct kf_device *dev)
 {
 	if (!dev)
 		return;
-	if (dev->object)
-		dlclose(dev->object);
+	kf_host_program_unload(&dev->program);
 	kf_host_memory_release(&dev->memory);
 	free(dev);
 }
