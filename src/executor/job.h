@@ -74,6 +74,16 @@ KF_MUST_CHECK enum kf_code kf_job_write(const char *folder,
 		const struct kf_job *job, const struct kf_candidate *candidate,
 		const struct kf_problem *problem, struct kf_err *err);
 
+/* FOLDER/NAME, for the caller to free; there, or not there at all. A link, a
+ * pipe or anything else but a regular file is KF_E_INPUT: a folder that others
+ * have made could name files elsewhere, or block who reads. */
+KF_MUST_CHECK enum kf_code kf_job_file(const char *folder, const char *name,
+		char **path, struct kf_err *err);
+/* Of job.json and the candidate's files as they lie in the folder: what a
+ * result belongs to, together with the problem's hash. */
+KF_MUST_CHECK enum kf_code kf_job_hash(const char *folder,
+		char out[KF_HASH_HEX], struct kf_err *err);
+
 /* --- judging one ---------------------------------------------------------- */
 
 struct kf_job_spec {
@@ -82,6 +92,7 @@ struct kf_job_spec {
 	const struct kf_job *job;	/* its rules, seed, limits and so on */
 	const struct kf_candidate *candidate;
 	const char *folder;		/* gets work/ while it is judged */
+	const char *hash;		/* kf_job_hash, for its result; NULL: none */
 	const volatile int *cancel;	/* NULL: the setup's */
 };
 
@@ -107,15 +118,44 @@ KF_MUST_CHECK enum kf_code kf_job_do(const struct kf_job_spec *spec,
 
 struct kf_targets;
 
+/* How a job's candidate is read: from its folder, or from its line. */
+typedef enum kf_code kf_job_reader(const struct kf_job *job,
+		const struct kf_platform *platform, const char *folder,
+		struct kf_candidate *out, struct kf_err *err);
+
+struct kf_job_steps {
+	const struct kf_job *job;
+	const char *folder;		/* as in struct kf_job_spec */
+	const char *hash;		/* likewise */
+	const char *problem_folder;	/* where its path begins; NULL: here */
+	kf_job_reader *read;
+	struct kf_buf *log_text;	/* see kf_job_judge */
+};
+
+/* What became of it; the setup and target of spec are valid until the next
+ * judgement with these targets. */
+struct kf_judged {
+	struct kf_candidate candidate;
+	struct kf_verdict verdict;
+	struct kf_job_spec spec;
+};
+void kf_judged_release(struct kf_judged *judged);
+
+/* Opens what the job needs, reads its candidate, judges it. *out is to be
+ * released also after a failure. */
+KF_MUST_CHECK enum kf_code kf_job_open_and_judge(struct kf_targets *targets,
+		const struct kf_job_steps *steps, struct kf_judged *out,
+		struct kf_err *err);
+
 enum kf_job_end {
 	KF_JOB_DONE,		/* judged now */
-	KF_JOB_HAD_RESULT,	/* judged before */
+	KF_JOB_HAD_RESULT,	/* judged before, just as it is now */
 	KF_JOB_TAKEN,		/* another process judges it now */
 	KF_JOB_TROUBLE,		/* ours: error.json says which */
 };
 
 struct kf_job_how {
-	bool again;		/* one with a result too, with its seed */
+	bool again;		/* one with its result too, with that one's seed */
 	bool wait;		/* for a process that judges it now */
 	const json_t *defaults;	/* for what the job leaves out; may be NULL */
 	const volatile int *cancel;
@@ -129,7 +169,8 @@ struct kf_job_outcome {
 void kf_job_outcome_release(struct kf_job_outcome *outcome);
 
 /* Claims the folder, so that no two processes judge it, reads the job, judges
- * it. Returns a code only for what has left no error.json: KF_E_CANCELED, and
+ * it unless it has its result: one of this job.json, candidate and problem.
+ * Returns a code only for what has left no error.json: KF_E_CANCELED, and
  * a folder that cannot be written to. */
 KF_MUST_CHECK enum kf_code kf_job_run(struct kf_targets *targets,
 		const char *folder, const struct kf_job_how *how,

@@ -1,7 +1,7 @@
 /* job_judge.c - from a job and a candidate to a verdict and a result. */
 #include <sys/utsname.h>
 
-#include "executor/job.h"
+#include "executor/targets.h"
 
 #define LOG_BYTES (1u << 20)
 
@@ -132,6 +132,8 @@ json_t *kf_job_result(const struct kf_job_spec *spec,
 	json_object_set_new(json, "problem", text(problem->name));
 	json_object_set_new(json, "problem_hash", text(problem->hash));
 	json_object_set_new(json, "candidate", text(spec->candidate->hash));
+	if (spec->hash)
+		json_object_set_new(json, "job", text(spec->hash));
 	json_object_set_new(json, "platform",
 			    text(spec->setup->platform->name));
 	json_object_set_new(json, "device", device_to_json(spec->setup));
@@ -143,21 +145,64 @@ json_t *kf_job_result(const struct kf_job_spec *spec,
 	return json;
 }
 
-enum kf_code kf_job_do(const struct kf_job_spec *spec, struct kf_verdict *out,
+void kf_judged_release(struct kf_judged *judged)
+{
+	kf_verdict_release(&judged->verdict);
+	kf_candidate_release(&judged->candidate);
+	*judged = (struct kf_judged) { 0 };
+}
+
+enum kf_code kf_job_open_and_judge(struct kf_targets *targets,
+				   const struct kf_job_steps *steps,
+				   struct kf_judged *out, struct kf_err *err)
+{
+	const struct kf_job *job = steps->job;
+	struct kf_target *target = NULL;
+	struct kf_job_spec *spec = &out->spec;
+	enum kf_code code;
+
+	*out = (struct kf_judged) { .spec = {
+		.job = job, .candidate = &out->candidate,
+		.folder = steps->folder, .hash = steps->hash,
+	} };
+	code = kf_targets_get(targets, job, steps->problem_folder,
+			      &spec->setup, &target, err);
+	spec->target = target;
+	if (!code)
+		code = kf_evaluate_check_calls(&target->problem,
+					       &target->bundle,
+					       (unsigned)job->calls, err);
+	if (!code)
+		code = steps->read(job, spec->setup->platform, steps->folder,
+				   &out->candidate, err);
+	if (code)
+		return code;
+	code = kf_job_judge(spec, &out->verdict, steps->log_text, err);
+	if (code)
+		kf_targets_drop(targets, target);
+	return code;
+}
+
+enum kf_code kf_job_do(const struct kf_job_spec *asked, struct kf_verdict *out,
 		       struct kf_err *err)
 {
 	struct kf_buf log_text = { .max = LOG_BYTES };
+	struct kf_job_spec spec = *asked;
+	char hash[KF_HASH_HEX];
 	json_t *result = NULL;
 	enum kf_code code;
 
 	*out = (struct kf_verdict) { 0 };
-	code = kf_job_write(spec->folder, spec->job, spec->candidate,
-			    &spec->target->problem, err);
+	spec.hash = hash;
+	code = kf_job_write(spec.folder, spec.job, spec.candidate,
+			    &spec.target->problem, err);
 	if (!code)
-		code = kf_job_judge(spec, out, &log_text, err);
+		code = kf_job_hash(spec.folder, hash, err);
+	if (!code)
+		code = kf_job_judge(&spec, out, &log_text, err);
 	if (!code) {
-		result = kf_job_result(spec, out);
-		code = kf_job_finish(spec->folder, result, &log_text, err);
+		result = kf_job_result(&spec, out);
+		code = kf_job_finish(spec.folder, result, &log_text, err);
 	}
 	json_decref(result);
 	kf_buf_release(&log_text);

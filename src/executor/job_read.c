@@ -382,11 +382,14 @@ enum kf_code kf_job_read(const char *folder, const json_t *defaults,
 			 struct kf_job *out, struct kf_err *err)
 {
 	struct kf_buf text = { .max = JOB_BYTES };
-	char *path = kf_path_join(folder, "job.json");
 	json_t *json = NULL;
 	enum kf_code code;
+	char *path;
 
 	*out = (struct kf_job) { 0 };
+	code = kf_job_file(folder, "job.json", &path, err);
+	if (code)
+		return code;
 	if (!kf_path_exists(path))
 		code = kf_fail(err, KF_E_INPUT, "%s is not a job: it has no "
 			       "job.json", folder);

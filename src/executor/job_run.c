@@ -53,20 +53,39 @@ static enum kf_code claim(const char *folder, const struct kf_job_how *how,
 }
 
 /* NULL if there is none, or none that can be read: judged anew then. */
-static json_t *read_result(const char *folder)
+static enum kf_code read_result(const char *folder, json_t **out,
+				struct kf_err *err)
 {
-	char *path = kf_path_join(folder, "result.json");
-	json_t *result = NULL;
+	char *path;
+	enum kf_code code = kf_job_file(folder, "result.json", &path, err);
 
-	if (kf_path_exists(path) && kf_json_read(path, &result, NULL))
-		result = NULL;
-	if (result && kf_json_int(result, "kforge_result", 0) !=
-	    KF_RESULT_VERSION) {
-		json_decref(result);
-		result = NULL;
+	*out = NULL;
+	if (!code && kf_path_exists(path) && kf_json_read(path, out, NULL))
+		*out = NULL;
+	if (kf_json_int(*out, "kforge_result", 0) != KF_RESULT_VERSION) {
+		json_decref(*out);
+		*out = NULL;
 	}
 	free(path);
-	return result;
+	return code;
+}
+
+static bool has(const json_t *result, const char *key, const char *hash)
+{
+	return strcmp(kf_json_str(result, key, ""), hash) == 0;
+}
+
+/* A problem that cannot be read is nobody's: judging tells why. */
+static bool is_result_of(const json_t *result, const char *folder,
+			 const struct kf_job *job, const char *hash)
+{
+	struct kf_problem problem = { 0 };
+	bool its = has(result, "job", hash) &&
+		kf_targets_problem(job, folder, &problem, NULL) == KF_OK &&
+		has(result, "problem_hash", problem.hash);
+
+	kf_problem_release(&problem);
+	return its;
 }
 
 static uint64_t seed_of(const json_t *result)
@@ -79,21 +98,22 @@ static uint64_t seed_of(const json_t *result)
 
 /* --- the candidate -------------------------------------------------------- */
 
-static enum kf_code read_candidate(const char *folder,
-				   const struct kf_job *job,
+static enum kf_code read_candidate(const struct kf_job *job,
 				   const struct kf_platform *platform,
+				   const char *folder,
 				   struct kf_candidate *out,
 				   struct kf_err *err)
 {
 	size_t count = job->reply ? 1 : job->file_count;
 	char **path = kf_alloc(count * sizeof(*path));
-	enum kf_code code;
+	enum kf_code code = KF_OK;
 
-	for (size_t i = 0; i < count; i++)
-		path[i] = kf_path_join(folder, job->reply ? job->reply :
-				       job->file[i].name);
-	code = kf_candidate_read((const char *const *)(uintptr_t)path, count,
-				 platform, out, err);
+	for (size_t i = 0; !code && i < count; i++)
+		code = kf_job_file(folder, job->reply ? job->reply :
+				   job->file[i].name, &path[i], err);
+	if (!code)
+		code = kf_candidate_read((const char *const *)(uintptr_t)path,
+					 count, platform, out, err);
 	for (size_t i = 0; i < count; i++)
 		free(path[i]);
 	free(path);
@@ -103,38 +123,23 @@ static enum kf_code read_candidate(const char *folder,
 /* --- judged --------------------------------------------------------------- */
 
 static enum kf_code judge(struct kf_targets *targets, const char *folder,
-			  const struct kf_job *job, json_t **result,
-			  struct kf_err *err)
+			  const struct kf_job *job, const char *hash,
+			  json_t **result, struct kf_err *err)
 {
 	struct kf_buf log_text = { .max = LOG_BYTES };
-	struct kf_candidate candidate = { 0 };
-	struct kf_verdict verdict = { 0 };
-	struct kf_target *target = NULL;
-	struct kf_job_spec spec = {
-		.job = job, .candidate = &candidate, .folder = folder,
-	};
-	enum kf_code code;
+	struct kf_judged judged;
+	enum kf_code code = kf_job_open_and_judge(targets,
+		&(struct kf_job_steps) {
+			.job = job, .folder = folder, .hash = hash,
+			.problem_folder = folder, .read = read_candidate,
+			.log_text = &log_text,
+		}, &judged, err);
 
-	code = kf_targets_get(targets, job, folder, &spec.setup, &target, err);
-	spec.target = target;
-	if (!code)
-		code = kf_evaluate_check_calls(&target->problem,
-					       &target->bundle,
-					       (unsigned)job->calls, err);
-	if (!code)
-		code = read_candidate(folder, job, spec.setup->platform,
-				      &candidate, err);
 	if (!code) {
-		code = kf_job_judge(&spec, &verdict, &log_text, err);
-		if (code)
-			kf_targets_drop(targets, target);
-	}
-	if (!code) {
-		*result = kf_job_result(&spec, &verdict);
+		*result = kf_job_result(&judged.spec, &judged.verdict);
 		code = kf_job_finish(folder, *result, &log_text, err);
 	}
-	kf_verdict_release(&verdict);
-	kf_candidate_release(&candidate);
+	kf_judged_release(&judged);
 	kf_buf_release(&log_text);
 	return code;
 }
@@ -163,26 +168,46 @@ static enum kf_code note_trouble(const char *folder,
 	return code;
 }
 
+/* *before, a result that is there, becomes NULL unless it is this job's: one of
+ * another program may tell of a seed that its writer has chosen. */
+static enum kf_code read_all(const char *folder, const struct kf_job_how *how,
+			     struct kf_job *job, char hash[KF_HASH_HEX],
+			     json_t **before, struct kf_err *err)
+{
+	enum kf_code code = read_result(folder, before, err);
+
+	if (!code)
+		code = kf_job_read(folder, how->defaults, job, err);
+	if (!code)
+		code = kf_job_hash(folder, hash, err);
+	if (!code && *before && is_result_of(*before, folder, job, hash))
+		return KF_OK;
+	json_decref(*before);
+	*before = NULL;
+	return code;
+}
+
 static enum kf_code run_claimed(struct kf_targets *targets,
 				const char *folder,
 				const struct kf_job_how *how,
 				struct kf_job_outcome *out, struct kf_err *err)
 {
-	json_t *before = read_result(folder);
 	struct kf_err trouble = { 0 };
 	struct kf_job job = { 0 };
+	char hash[KF_HASH_HEX];
+	json_t *before = NULL;
 	enum kf_code code;
 
+	code = read_all(folder, how, &job, hash, &before, &trouble);
 	if (before && !how->again) {
 		out->end = KF_JOB_HAD_RESULT;
-		out->result = before;
-		return KF_OK;
+		out->result = json_incref(before);
+	} else if (!code) {
+		if (!job.seed)
+			job.seed = seed_of(before);
+		code = judge(targets, folder, &job, hash, &out->result,
+			     &trouble);
 	}
-	code = kf_job_read(folder, how->defaults, &job, &trouble);
-	if (!code && !job.seed)
-		job.seed = seed_of(before);
-	if (!code)
-		code = judge(targets, folder, &job, &out->result, &trouble);
 	json_decref(before);
 	kf_job_release(&job);
 	if (code == KF_E_CANCELED) {

@@ -58,7 +58,8 @@ static enum kf_baseline_use baseline_of(const struct kf_job *job)
 
 /* Of the job only what its setup and target depend on, so that jobs that
  * differ in the rest share them. */
-static enum kf_code copy_what_matters(const struct kf_job *job,
+static enum kf_code copy_what_matters(const struct kf_targets *targets,
+				      const struct kf_job *job,
 				      struct kf_job *out, struct kf_err *err)
 {
 	json_t *json = kf_job_to_json(job);
@@ -74,6 +75,9 @@ static enum kf_code copy_what_matters(const struct kf_job *job,
 	code = kf_job_from_json(json, KF_JOB_FOLDER, "the job", out, err);
 	json_decref(json);
 	out->baseline = baseline_of(job);
+	/* Who made the job may not say how little holds its program. */
+	if (out->sandbox < targets->spec.tier_min)
+		out->sandbox = targets->spec.tier_min;
 	return code;
 }
 
@@ -171,31 +175,38 @@ static enum kf_code open_take(struct kf_targets *targets,
 	return KF_OK;
 }
 
+enum kf_code kf_targets_problem(const struct kf_job *job, const char *folder,
+				struct kf_problem *out, struct kf_err *err)
+{
+	char *path = folder && job->problem[0] != '/' ?
+		kf_path_join(folder, job->problem) : kf_strdup(job->problem);
+	struct kf_problem_spec spec = {
+		.path = path,
+		.size = job->size,
+		.set = (const char *const *)(uintptr_t)job->set,
+		.set_count = job->set_count,
+		.dtype = (enum kf_dtype)job->dtype,
+	};
+	enum kf_code code = kf_problem_read(&spec, out, err);
+
+	free(path);
+	return code;
+}
+
 enum kf_code kf_targets_get(struct kf_targets *targets,
 			    const struct kf_job *job, const char *folder,
 			    struct kf_setup **setup, struct kf_target **target,
 			    struct kf_err *err)
 {
-	char *path = folder && job->problem[0] != '/' ?
-		kf_path_join(folder, job->problem) : kf_strdup(job->problem);
 	struct kf_job wanted = { 0 };
 	struct kf_problem problem = { 0 };
-	struct kf_problem_spec spec;
 	struct entry *e = NULL;
 	char *key = NULL;
 	enum kf_code code;
 
-	code = copy_what_matters(job, &wanted, err);
-	if (code)
-		goto out;
-	spec = (struct kf_problem_spec) {
-		.path = path,
-		.size = wanted.size,
-		.set = (const char *const *)(uintptr_t)wanted.set,
-		.set_count = wanted.set_count,
-		.dtype = (enum kf_dtype)wanted.dtype,
-	};
-	code = kf_problem_read(&spec, &problem, err);
+	code = copy_what_matters(targets, job, &wanted, err);
+	if (!code)
+		code = kf_targets_problem(job, folder, &problem, err);
 	if (!code)
 		code = check_hash(job, &problem, err);
 	if (code)
@@ -213,6 +224,5 @@ out:
 	free(key);
 	kf_problem_release(&problem);
 	kf_job_release(&wanted);
-	free(path);
 	return code;
 }

@@ -16,6 +16,7 @@
 struct kf_targets_spec {
 	const char *python, *cache_path;	/* NULL: found */
 	uint64_t threads;		/* for jobs that do not say; 0: all */
+	enum kf_sandbox_tier tier_min;	/* also for jobs that ask for less */
 	const struct kf_log *log;
 	const volatile int *cancel;
 };
@@ -25,10 +26,14 @@ struct kf_targets;
 /* The spec's strings are borrowed. */
 struct kf_targets *kf_targets_new(const struct kf_targets_spec *spec)
 	KF_NEVER_NULL;
+/* The job's problem alone. Its path is taken from folder (NULL: as it is). */
+KF_MUST_CHECK enum kf_code kf_targets_problem(const struct kf_job *job,
+		const char *folder, struct kf_problem *out,
+		struct kf_err *err);
 /* The job's problem, read anew each time: a file that has changed is another
- * problem. Paths are taken from folder (NULL: as they are). *setup and *target
- * are valid until the next call; a live baseline is started only for jobs that
- * come to times. A problem that has not the hash asked for is KF_E_INPUT. */
+ * problem. *setup and *target are valid until the next call; a live baseline is
+ * started only for jobs that come to times. A problem that has not the hash
+ * asked for is KF_E_INPUT. */
 KF_MUST_CHECK enum kf_code kf_targets_get(struct kf_targets *targets,
 		const struct kf_job *job, const char *folder,
 		struct kf_setup **setup, struct kf_target **target,

@@ -183,33 +183,16 @@ static enum kf_code judge_line(struct kf_work *work, const struct kf_job *job,
 			       uint64_t line, json_t **out,
 			       struct kf_err *err)
 {
-	struct kf_candidate candidate = { 0 };
-	struct kf_verdict verdict = { 0 };
-	struct kf_target *target = NULL;
-	struct kf_job_spec spec = {
-		.job = job, .candidate = &candidate, .folder = folder,
-	};
-	enum kf_code code;
+	struct kf_judged judged;
+	enum kf_code code = kf_job_open_and_judge(work->targets,
+		&(struct kf_job_steps) {
+			.job = job, .folder = folder, .read = read_candidate,
+		}, &judged, err);
 
-	code = kf_targets_get(work->targets, job, NULL, &spec.setup, &target,
-			      err);
-	spec.target = target;
 	if (!code)
-		code = kf_evaluate_check_calls(&target->problem,
-					       &target->bundle,
-					       (unsigned)job->calls, err);
-	if (!code)
-		code = read_candidate(job, spec.setup->platform, folder,
-				      &candidate, err);
-	if (!code) {
-		code = kf_job_judge(&spec, &verdict, NULL, err);
-		if (code)
-			kf_targets_drop(work->targets, target);
-	}
-	if (!code)
-		*out = verdict_to_json(&spec, &verdict, id, line);
-	kf_verdict_release(&verdict);
-	kf_candidate_release(&candidate);
+		*out = verdict_to_json(&judged.spec, &judged.verdict, id,
+				       line);
+	kf_judged_release(&judged);
 	return code;
 }
 

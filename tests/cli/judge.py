@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,6 +95,77 @@ def test_a_job_with_a_result_is_left_alone(scratch):
     before = os.stat(folder / "result.json").st_mtime_ns
     assert ends(kforge("judge", folder, "--json")) == {"one": "had_result"}
     assert os.stat(folder / "result.json").st_mtime_ns == before
+
+
+def copied_problem(folder):
+    """A problem in the folder of its job, so that it can be changed there."""
+    shutil.copytree(PROBLEM, folder / "problem" / "axpby")
+    return folder / "problem" / "axpby" / "reference.c"
+
+
+def test_a_result_is_that_of_its_job_alone(scratch):
+    folder = job(scratch / "one", problem="problem/axpby", seed=5)
+    reference = copied_problem(folder)
+    assert ends(kforge("judge", folder, "--json")) == {"one": "done"}
+    seed = json.loads((folder / "job.json").read_text())
+    del seed["seed"]
+
+    def judged_again():
+        first = ends(kforge("judge", folder, "--json"))
+        second = ends(kforge("judge", folder, "--json"))
+        assert second == {"one": "had_result"}, second
+        return first == {"one": "done"}
+
+    assert not judged_again()
+    (folder / "program.c").write_text(program("wrong"))
+    assert judged_again()
+    assert result(folder)["verdict"]["state"] == "mismatch"
+    (folder / "job.json").write_text(json.dumps(seed))
+    assert judged_again()
+    assert result(folder)["verdict"]["seed"] != 5	# another job's
+    with open(reference, "a", encoding="utf-8") as file:
+        file.write("/* changed */\n")
+    assert judged_again()
+
+
+def test_a_result_from_elsewhere_is_not_believed(scratch):
+    good, wrong = (job(scratch / "jobs" / name, name)
+                   for name in ("good", "wrong"))
+    kforge("judge", good)
+    shutil.copy(good / "result.json", wrong)
+    run = kforge("judge", scratch / "jobs", "--json")
+    assert ends(run) == {"good": "had_result", "wrong": "done"}, run
+    assert result(wrong)["verdict"]["state"] == "mismatch"
+
+
+def test_a_job_cannot_weaken_the_sandbox(scratch):
+    """Where there is only the weak one, the command line must allow it."""
+    folder = job(scratch / "one", sandbox="weak")
+    alone = {"KFORGE_BWRAP": "/none"}
+    run = kforge("judge", folder, env=alone)
+    assert run.status == EXIT["not_all"] and "KFORGE_BWRAP" in run.err, run
+    line = request(1, sandbox="weak")
+    got = answers(kforge(*LINES, env=alone, stdin=line))[0]
+    assert got["error"]["kind"] == "unavailable", got
+    got = answers(kforge(*LINES, "--sandbox", "weak", env=alone,
+                         stdin=line))[0]
+    assert got["state"] == "correct" and got["sandbox"] == "weak", got
+
+
+def test_what_is_no_file_is_refused_in_a_sentence(scratch):
+    other = job(scratch / "other")
+    kforge("judge", other)
+    for name in ("job.json", "program.c", "result.json"):
+        for kind, make in (("link", lambda at, to: at.symlink_to(to)),
+                           ("file", lambda at, _: os.mkfifo(at))):
+            folder = job(scratch / f"{kind}-{name}")
+            (folder / name).unlink(missing_ok=True)
+            make(folder / name, other / name)
+            run = kforge("judge", folder, timeout=30)
+            assert run.status == EXIT["not_all"], (kind, name, run)
+            told = [line for line in run.err.splitlines()
+                    if f"{folder / name} is " in line and kind in line]
+            assert len(told) == 1, (kind, name, run)
 
 
 def test_again_repeats_the_order_and_the_verdict(scratch):
