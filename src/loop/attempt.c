@@ -20,6 +20,8 @@ struct kf_attempt *kf_attempts_append(struct kf_attempts *list)
 		.speedup_low = (double)NAN,
 		.speedup_high = (double)NAN,
 		.worst_speedup = (double)NAN,
+		.eager_ns = (double)NAN,
+		.compile_ns = (double)NAN,
 	};
 	return attempt;
 }
@@ -85,6 +87,12 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 	attempt->speedup_low = verdict->speedup.low;
 	attempt->speedup_high = verdict->speedup.high;
 	attempt->conclusive = verdict->conclusive;
+	attempt->kernelbench_good = verdict->kernelbench_good;
+	snprintf(attempt->baseline, sizeof(attempt->baseline), "%s",
+		 verdict->baseline_way[0] ? verdict->baseline_way :
+		 kf_problem_baseline(verdict->kind));
+	attempt->eager_ns = verdict->eager_ns;
+	attempt->compile_ns = verdict->compile_ns;
 	worst = kf_shapes_worst(verdict);
 	if (worst < verdict->shape_count)
 		set_worst(attempt, verdict->shape[worst].name,
@@ -156,7 +164,7 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 				 struct kf_attempt *a, struct kf_err *err)
 {
 	json_t *verdict = NULL;
-	const json_t *ratio, *worst;
+	const json_t *ratio, *worst, *ways;
 	enum kf_code code;
 
 	a->id = row->id;
@@ -181,6 +189,12 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 	a->speedup_low = kf_json_real(ratio, "low", (double)NAN);
 	a->speedup_high = kf_json_real(ratio, "high", (double)NAN);
 	a->conclusive = kf_json_bool(verdict, "conclusive", false);
+	a->kernelbench_good = kf_json_bool(verdict, "kernelbench_good", false);
+	snprintf(a->baseline, sizeof(a->baseline), "%s",
+		 kf_json_str(verdict, "baseline", ""));
+	ways = json_object_get(verdict, "baseline_ways");
+	a->eager_ns = kf_json_real(ways, "eager", (double)NAN);
+	a->compile_ns = kf_json_real(ways, "compile", (double)NAN);
 	worst = json_object_get(verdict, "worst_shape");
 	set_worst(a, kf_json_str(worst, "name", ""),
 		  kf_json_real(worst, "speedup", (double)NAN));

@@ -27,6 +27,9 @@ struct kf_attempt {
 	char *feedback;			/* owned; the verdict's text */
 	double time_ns, baseline_ns, speedup, speedup_low, speedup_high;
 	bool conclusive;
+	bool kernelbench_good;		/* by the benchmark's own rule */
+	char baseline[16];		/* what baseline_ns is of: "eager" ... */
+	double eager_ns, compile_ns;	/* each by itself; NaN: not tried */
 	char worst_shape[KF_SHAPE_NAME];	/* "" unless judged on several */
 	double worst_speedup;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */

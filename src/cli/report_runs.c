@@ -1,0 +1,297 @@
+/* kforge report: what runs have come to, as tables in Markdown or as JSON. */
+#include "cli/cli.h"
+
+#include <math.h>
+
+#include "cli/figures.h"
+
+#define BY_MAX 16
+
+/* One run. */
+struct tables {
+	char *run_dir;				/* owned */
+	json_t *settings, *problems;		/* owned */
+	struct kf_figure_problem *figure;	/* owned; one for each problem */
+	struct kf_attempts *attempts;		/* owned; likewise */
+	size_t count, attempt_max;
+	uint64_t tokens;
+};
+
+static void release(struct tables *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		kf_attempts_release(&t->attempts[i]);
+	kf_figures_release(t->figure, t->count);
+	free(t->attempts);
+	free(t->run_dir);
+	json_decref(t->problems);
+	json_decref(t->settings);
+	*t = (struct tables) { 0 };
+}
+
+static void take_attempts(struct tables *t, size_t i)
+{
+	const struct kf_attempts *attempts = &t->attempts[i];
+	struct kf_figure_problem *f = &t->figure[i];
+
+	f->attempt = kf_alloc((attempts->count + 1) * sizeof(f->attempt[0]));
+	for (size_t k = 0; k < attempts->count; k++) {
+		const struct kf_attempt *a = &attempts->attempt[k];
+		struct kf_figure_attempt *out = &f->attempt[f->attempt_count];
+
+		if (!a->number)		/* a program given by --start */
+			continue;
+		out->mark = kf_figure_mark(kf_state_name(a->state));
+		out->correct = a->state == KF_CORRECT;
+		out->kernelbench = a->kernelbench_good;
+		kf_figure_ratios(a->speedup, a->baseline, a->eager_ns,
+				 a->compile_ns, out->ratio);
+		t->tokens += a->tokens;
+		f->attempt_count++;
+	}
+	if (f->attempt_count > t->attempt_max)
+		t->attempt_max = f->attempt_count;
+}
+
+static enum kf_code read_run(const char *asked, struct tables *t,
+			     struct kf_err *err)
+{
+	struct kf_store *store = NULL;
+	enum kf_code code;
+	const json_t *row;
+	size_t i, count;
+
+	code = kf_cli_run_dir(asked, &t->run_dir, err);
+	if (!code)
+		code = kf_store_open(t->run_dir, KF_STORE_READ, &store, err);
+	if (!code)
+		code = kf_store_settings(store, &t->settings, err);
+	if (!code)
+		code = kf_store_problems(store, &t->problems, err);
+	count = code ? 0 : json_array_size(t->problems);
+	t->figure = kf_alloc((count + 1) * sizeof(t->figure[0]));
+	t->attempts = kf_alloc((count + 1) * sizeof(t->attempts[0]));
+	json_array_foreach(t->problems, i, row) {
+		if (code)
+			break;
+		t->count = i + 1;
+		code = kf_attempts_load_verdicts(store,
+			kf_json_int(row, "id", 0), &t->attempts[i], err);
+		if (!code)
+			take_attempts(t, i);
+	}
+	kf_store_close(store);
+	return code;
+}
+
+/* --- Markdown ------------------------------------------------------------- */
+
+static void put_ratio(double ratio, struct kf_buf *out)
+{
+	if (isnan(ratio))
+		kf_buf_puts(out, " |");
+	else
+		kf_buf_printf(out, " %.2fx |", ratio);
+}
+
+static void put_share(double share, struct kf_buf *out)
+{
+	if (isnan(share))
+		kf_buf_puts(out, " |");
+	else
+		kf_buf_printf(out, " %.2f |", share);
+}
+
+static const struct kf_attempt *attempt_of(const struct tables *t, size_t i,
+					   const struct kf_figure_attempt *best)
+{
+	size_t at = (size_t)(best - t->figure[i].attempt);
+
+	for (size_t k = 0; k < t->attempts[i].count; k++)
+		if (t->attempts[i].attempt[k].number && at-- == 0)
+			return &t->attempts[i].attempt[k];
+	return NULL;
+}
+
+static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
+{
+	const struct kf_figure_problem *f = &t->figure[i];
+	const struct kf_figure_attempt *best =
+		kf_figure_best(f, f->attempt_count);
+	const struct kf_attempt *a = best ? attempt_of(t, i, best) : NULL;
+	const json_t *row = json_array_get(t->problems, i);
+	const json_t *healthy = json_object_get(json_object_get(row, "health"),
+						"healthy");
+	char time[32], baseline[32];
+
+	kf_buf_printf(out, "| `%s`%s |", kf_json_str(row, "name", "?"),
+		      json_is_false(healthy) ? " (unhealthy)" : "");
+	for (size_t k = 0; k < f->attempt_count; k++)
+		kf_buf_printf(out, " %c", f->attempt[k].mark);
+	if (!a) {
+		kf_buf_puts(out, " | - | | | | | |\n");
+		return;
+	}
+	kf_cli_time(a->time_ns, time);
+	kf_cli_time(a->baseline_ns, baseline);
+	kf_buf_printf(out, " | %u | %s | %s %s |", a->number, time, a->baseline,
+		      baseline);
+	for (int g = 0; g < KF_AGAINST_COUNT; g++)
+		put_ratio(best->ratio[g], out);
+	if (a->speedup_low > 0)
+		kf_buf_printf(out, " %.2f to %.2f%s", a->speedup_low,
+			      a->speedup_high, a->conclusive ? "" : " ~");
+	kf_buf_puts(out, " |\n");
+}
+
+/* 1, 2, 3, 5, and the last. */
+static size_t which_n(size_t attempt_max, size_t n[BY_MAX])
+{
+	static const size_t usual[] = { 1, 2, 3, 5, 10, 20, 50 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < KF_COUNT(usual); i++)
+		if (usual[i] < attempt_max)
+			n[count++] = usual[i];
+	if (attempt_max)
+		n[count++] = attempt_max;
+	return count;
+}
+
+static void put_figures(const struct tables *t, struct kf_buf *out)
+{
+	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
+
+	kf_buf_puts(out, "\n| by attempt | correct | by the benchmark's rule | "
+		    "against | fast_1 | fast_1.5 | fast_2 | geometric mean | "
+		    "without the two largest |\n"
+		    "|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < count; i++) {
+		struct kf_figures f;
+
+		kf_figures_make(t->figure, t->count, n[i], &f);
+		for (int g = 0; g < KF_AGAINST_COUNT; g++) {
+			/* With one baseline there is no faster one. */
+			if (isnan(f.geomean[g == KF_AGAINST_EAGER ? g :
+					    KF_AGAINST_COMPILE]))
+				continue;
+			kf_buf_printf(out, "| %zu | %zu of %zu | %zu of %zu | "
+				      "%s |", n[i], f.correct_count,
+				      f.problem_count, f.kernelbench_count,
+				      f.problem_count, kf_against_name(g));
+			for (size_t k = 0; k < 3; k++)
+				put_share(f.fast[g][k], out);
+			put_ratio(f.geomean[g], out);
+			put_ratio(f.geomean_less_two[g], out);
+			kf_buf_puts(out, "\n");
+		}
+	}
+}
+
+static void put_run(const struct tables *t, struct kf_buf *out)
+{
+	kf_buf_printf(out, "## %s\n\n%s on %s, %zu problem%s, %llu tokens, "
+		      "judged by %s's rules\n\n",
+		      t->run_dir, kf_json_str(t->settings, "model", "?"),
+		      kf_json_str(t->settings, "platform", "?"), t->count,
+		      t->count == 1 ? "" : "s",
+		      (unsigned long long)t->tokens,
+		      kf_rules_name((enum kf_rules)kf_json_int(t->settings,
+		      "rules", KF_RULES_KFORGE)));
+	kf_buf_puts(out, "| problem | attempts | best | program | baseline | "
+		    "eager | compile | faster | 95 % interval |\n"
+		    "|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < t->count; i++)
+		put_problem(t, i, out);
+	kf_buf_puts(out, "\nc correct, m mismatch, r runtime error, b does not "
+		    "compile, g no program in the reply; ~ not conclusive. "
+		    "Speed-ups are against eager PyTorch (or a C problem's "
+		    "reference), torch.compile, and the faster of them.\n");
+	put_figures(t, out);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static json_t *problem_to_json(const struct tables *t, size_t i)
+{
+	const struct kf_figure_problem *f = &t->figure[i];
+	const struct kf_figure_attempt *best =
+		kf_figure_best(f, f->attempt_count);
+	const json_t *row = json_array_get(t->problems, i);
+	json_t *list = json_array(), *json;
+
+	for (size_t k = 0; k < f->attempt_count; k++)
+		json_array_append_new(list, json_stringn(&f->attempt[k].mark,
+							 1));
+	json = json_pack("{s:s, s:o}", "problem",
+			 kf_json_str(row, "name", "?"), "states", list);
+	json_object_set(json, "health", json_object_get(row, "health"));
+	for (int g = 0; best && g < KF_AGAINST_COUNT; g++)
+		json_object_set_new(json, kf_against_name(g),
+				    kf_json_number(best->ratio[g]));
+	return json;
+}
+
+static json_t *run_to_json(const struct tables *t)
+{
+	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
+	json_t *problems = json_array(), *by = json_array();
+
+	for (size_t i = 0; i < t->count; i++)
+		json_array_append_new(problems, problem_to_json(t, i));
+	for (size_t i = 0; i < count; i++) {
+		struct kf_figures f;
+		json_t *one;
+
+		kf_figures_make(t->figure, t->count, n[i], &f);
+		one = kf_figures_to_json(&f);
+		json_object_set_new(one, "attempts",
+				    json_integer((json_int_t)n[i]));
+		json_array_append_new(by, one);
+	}
+	return json_pack("{s:s, s:O, s:I, s:o, s:o}", "run", t->run_dir,
+			 "settings", t->settings, "tokens",
+			 (json_int_t)t->tokens, "problems", problems,
+			 "by_attempt", by);
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int run(const struct kf_options *options, const char **argument,
+	       size_t argument_count)
+{
+	size_t count = argument_count ? argument_count : 1;
+	struct kf_buf text = { .max = 16u << 20 };
+	json_t *list = json_array();
+	struct kf_err err = { 0 };
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < count; i++) {
+		struct tables t = { 0 };
+
+		code = read_run(argument_count ? argument[i] : NULL, &t, &err);
+		if (!code && options->json)
+			json_array_append_new(list, run_to_json(&t));
+		else if (!code)
+			put_run(&t, &text);
+		if (!code && i + 1 < count)
+			kf_buf_puts(&text, "\n");
+		release(&t);
+	}
+	if (!code && options->json)
+		kf_cli_print_json_take(json_pack("{s:O}", "runs", list));
+	else if (!code)
+		fputs(kf_buf_str(&text), stdout);
+	json_decref(list);
+	kf_buf_release(&text);
+	return code ? kf_cli_fail(&err) : KF_EXIT_GOOD;
+}
+
+const struct kf_command kf_command_report = {
+	.name = "report",
+	.arguments = "[RUN...]",
+	.summary = "what runs came to: states, correct by attempt, fast_p, means (Markdown)",
+	.options = "json help",
+	.argument_max = 64,
+	.run = run,
+};
