@@ -9,10 +9,11 @@
  * To add a driver: copy src/platform/null/, fill in the table, add one line to
  * src/platform/drivers.c, and make tests/contract/driver pass.
  *
- * Processes: find runs in the supervisor. build runs in the builder's sandbox
- *            (kforge-runner build), open, load, prepare, forward and close in
- *            the runner's (kforge-runner host), for they touch code that
- *            nobody has reviewed.
+ * Processes: find and paths run in the supervisor. build runs in the builder's
+ *            sandbox (kforge-runner build), open, load, prepare, forward and
+ *            close in the runner's (kforge-runner host; of a two-part driver
+ *            kforge-runner device), for they touch code that nobody has
+ *            reviewed.
  * Threads:   tables never change. A kf_device belongs to the thread that
  *            opened it.
  * Errors:    the code returned, and the words in *err, tell of trouble of
@@ -36,6 +37,10 @@ struct kf_device_info {
 	char arch[32];		/* for compilers: "x86-64", "sm_90" */
 	uint64_t memory_bytes;	/* 0 if unknown */
 	unsigned units;		/* cores that may be used; 0 if unknown */
+	/* Its kernels run on this machine's processor, in the runner's process:
+	 * what a two-part program does there is no better kept apart than a
+	 * program of its own. */
+	bool in_process;
 	struct kf_buf card;	/* owned; the hardware card: one "name: value"
 				   a line, what a writer of fast programs must
 				   know, measured ceilings included */
@@ -215,6 +220,22 @@ KF_MUST_CHECK enum kf_code kf_driver_prepare(const struct kf_driver *driver,
 KF_MUST_CHECK enum kf_code kf_driver_forward(const struct kf_driver *driver,
 		struct kf_device *dev, struct kf_call *call, int *rc,
 		struct kf_err *err);
+/* These three of two-part drivers only. tensors must lie in m. */
+KF_MUST_CHECK enum kf_code kf_driver_attach(const struct kf_driver *driver,
+		struct kf_device *dev, const struct kf_shared_memory *m,
+		const struct kf_call *tensors, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_upload(const struct kf_driver *driver,
+		struct kf_device *dev, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_download(const struct kf_driver *driver,
+		struct kf_device *dev, uint64_t *changed, struct kf_err *err);
+/* 0 and NULL where the driver has none. */
+uint64_t kf_driver_device_ns(const struct kf_driver *driver,
+			     const struct kf_device *dev);
+const char *kf_driver_fault(const struct kf_driver *driver,
+			    const struct kf_device *dev);
+void kf_driver_paths(const struct kf_driver *driver,
+		     enum kf_driver_place place, kf_driver_path_fn *add,
+		     void *arg);
 void kf_driver_tidy(const struct kf_driver *driver, struct kf_device *dev);
 const char *kf_driver_owns(const struct kf_driver *driver,
 		const struct kf_device *dev, const void *address);

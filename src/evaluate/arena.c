@@ -385,20 +385,35 @@ bool kf_arena_late(const struct kf_arena *a)
 	return false;
 }
 
-void kf_arena_describe(const struct kf_arena *a, uint64_t offset, char *out,
-		       size_t size)
+static const struct kf_span *span_of(const struct kf_arena *a, size_t tensor)
+{
+	return tensor < a->in_count ? &a->in[tensor] :
+		&a->weight[tensor - a->in_count];
+}
+
+void kf_arena_find(const struct kf_arena *a, uint64_t offset, size_t *tensor,
+		   int64_t *byte)
 {
 	size_t count = a->in_count + a->weight_count;
 
-	snprintf(out, size, "memory beside the inputs");
-	for (size_t i = 0; i < count; i++) {
-		const struct kf_span *s = i < a->in_count
-			? &a->in[i] : &a->weight[i - a->in_count];
-
-		if (offset < s->offset || offset - s->offset >= s->bytes)
-			continue;
-		snprintf(out, size, "%s at byte %llu", a->in_name[i],
-			 (unsigned long long)(offset - s->offset));
-		return;
+	*tensor = 0;
+	*byte = (int64_t)offset;
+	for (size_t i = 0; i < count && offset >= span_of(a, i)->offset; i++) {
+		*tensor = i;
+		*byte = (int64_t)(offset - span_of(a, i)->offset);
 	}
+}
+
+void kf_arena_describe(const struct kf_arena *a, uint64_t offset, char *out,
+		       size_t size)
+{
+	size_t i;
+	int64_t byte;
+
+	kf_arena_find(a, offset, &i, &byte);
+	snprintf(out, size, "memory beside the inputs");
+	if (a->in_count + a->weight_count &&
+	    (uint64_t)byte < span_of(a, i)->bytes)
+		snprintf(out, size, "%s at byte %lld", a->in_name[i],
+			 (long long)byte);
 }

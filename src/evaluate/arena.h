@@ -59,6 +59,10 @@ bool kf_arena_guards(const struct kf_arena *arena, size_t *which,
 #define KF_ARENA_SAMPLES 64u
 void kf_arena_sample(struct kf_arena *arena);
 bool kf_arena_late(const struct kf_arena *arena);
+/* Which tensor (inputs, then weights) this offset in the inputs' arena lies in
+ * or follows; byte is counted from its start. */
+void kf_arena_find(const struct kf_arena *arena, uint64_t offset,
+		   size_t *tensor, int64_t *byte);
 /* "input 0 (x) at byte 12" for an offset in the inputs' arena. */
 void kf_arena_describe(const struct kf_arena *arena, uint64_t offset,
 		       char *out, size_t size);

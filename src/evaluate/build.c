@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evaluate/place.h"
 #include "runner/protocol.h"
 
 /* Folders as the builder sees them: the same for every candidate, and nothing
@@ -135,11 +136,12 @@ enum kf_code kf_build_compiler(const struct kf_platform *platform,
 }
 
 /* One word of the platform's command with its {names} replaced. */
-static char *replace(const char *word, const char *compiler)
+static char *replace(const char *word, const char *compiler,
+		     const char *output)
 {
 	const struct { const char *name, *value; } rows[] = {
 		{ "{compiler}", compiler ? compiler : "" },
-		{ "{output}", OUTPUT_PATH },
+		{ "{output}", output },
 		{ "{include}", INCLUDE_FOLDER },
 	};
 	struct kf_buf text = { .max = 64u << 10 };
@@ -166,12 +168,18 @@ static char *replace(const char *word, const char *compiler)
 static void add_command(struct words *w, const struct kf_platform *p,
 			const char *compiler, const struct words *sources)
 {
+	bool two_part = p->driver->two_part;
+	const char *output = two_part ? OUTPUT_PATH KF_BUILD_HOST_SUFFIX :
+		OUTPUT_PATH;
+
 	for (size_t i = 0; p->command[i]; i++) {
 		if (strcmp(p->command[i], "{source}") != 0) {
-			add_owned(w, replace(p->command[i], compiler));
+			add_owned(w, replace(p->command[i], compiler, output));
 			continue;
 		}
-		for (size_t k = 0; k < sources->count; k++)
+		/* Of two parts the command is for host.c, the last, alone. */
+		for (size_t k = two_part ? sources->count - 1 : 0;
+		     k < sources->count; k++)
 			add(w, sources->word[k]);
 	}
 }
@@ -260,6 +268,7 @@ static enum kf_code add_binds(struct kf_binds *binds,
 		return err ? err->code : KF_E_UNAVAIL;
 	include = kf_path_join(home, "include");
 	add_toolchain(binds, compiler);
+	kf_place_paths(job->platform->driver, KF_DRIVER_BUILDER, binds);
 	kf_binds_add(binds, runner, RUNNER, false, false);
 	kf_binds_add(binds, job->source_dir, SOURCE_FOLDER, false, false);
 	kf_binds_add(binds, include, INCLUDE_FOLDER, false, false);
@@ -346,8 +355,9 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 				struct kf_artefact *artefact,
 				struct kf_err *err)
 {
-	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
+	static const char *const own[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
 					   "LC_ALL=C", "TMPDIR=/tmp", NULL };
+	struct kf_place_env env;
 	struct kf_fd_pass pass = { -1, KF_RUNNER_FD_REPLY };
 	struct kf_build_answer answer = { 0 };
 	struct kf_outcome outcome = { 0 };
@@ -355,7 +365,6 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 		.profile = KF_SANDBOX_BUILDER,
 		.tier_min = job->tier_min,
 		.argv = argv->word,
-		.env = env,
 		.bind = binds->bind,
 		.bind_count = binds->count,
 		.cwd = SOURCE_FOLDER,
@@ -369,6 +378,8 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	enum kf_code code;
 	bool told = false;
 
+	kf_place_env_init(&env, job->platform->driver, own);
+	spec.env = (const char *const *)env.word;
 	spec.limits.wall_ns += GRACE_NS;
 	kf_random_bytes(&answer.nonce, sizeof(answer.nonce));
 	pass.source = memfd_create("kforge-build", MFD_CLOEXEC);
@@ -394,6 +405,7 @@ out:
 	if (pass.source >= 0)
 		close(pass.source);
 	kf_outcome_release(&outcome);
+	kf_place_env_release(&env);
 	return code;
 }
 
@@ -447,6 +459,8 @@ static void begin_argv(struct words *argv, const struct kf_build_job *job,
 	add(argv, RUNNER);
 	add(argv, "build");
 	add(argv, job->platform->driver->name);
+	add(argv, job->device_id ? job->device_id : "");
+	add(argv, job->arch ? job->arch : "");
 	add_owned(argv, kf_format("%llu", (unsigned long long)deadline_ms));
 	add(argv, OUTPUT_PATH);
 	add_owned(argv, kf_format("%zu", sources->count));

@@ -2,8 +2,10 @@
  * build.h - compile a candidate in the builder's sandbox.
  *
  * The builder sees the candidate's files, the contract's headers and the
- * toolchain, read-only, and one output folder; no device, no data, nothing
- * else of the disk. The artefact is hashed and named by its content.
+ * toolchain (and what the driver adds to it), read-only, and one output
+ * folder; no device, no data, nothing else of the disk. The artefact is hashed
+ * and named by its content; of a two-part platform it is a pack
+ * (platform/pack.h).
  */
 #ifndef KF_EVALUATE_BUILD_H
 #define KF_EVALUATE_BUILD_H
@@ -12,6 +14,8 @@
 
 struct kf_build_job {
 	const struct kf_platform *platform;
+	/* What it is built for: for two-part drivers. Others may get NULL. */
+	const char *device_id, *arch;
 	const char *source_dir;		/* holds the candidate's files by name */
 	const char *work_dir;		/* ours; the artefact appears in it */
 	enum kf_sandbox_tier tier_min;

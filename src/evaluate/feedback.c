@@ -69,6 +69,8 @@ static const struct {
 		"asked for something that cannot be done" },
 	[KF_CALL_NOT_REPEATABLE] = { KF_RUNTIME_ERROR, "not_repeatable",
 		"does not ask for the same launches every time" },
+	[KF_CALL_DEVICE_FAULT] = { KF_RUNTIME_ERROR, "device_fault",
+		"was stopped by the device" },
 };
 
 /* What kinds of data are, in words that help to repair. */
@@ -122,14 +124,14 @@ static void say_call(struct kf_judgement *j, struct kf_buf *out)
 		kf_buf_printf(out, ": %d", c->rc);
 	if (c->state == KF_CALL_SIGNAL && c->signal)
 		kf_buf_printf(out, ": %s", strsignal(c->signal));
-	if (c->state == KF_CALL_TIMEOUT)
+	if (c->state == KF_CALL_TIMEOUT && f->kase)
 		kf_buf_printf(out, " (%.3g s)",
 			      (double)j->shared.timeout_ns / 1e9);
 	if (f->kase)
 		kf_buf_printf(out, ", in call %u of its process, on %s",
 			      f->call_number, data_of(f->kase->kind));
 	kf_buf_puts(out, ".\n");
-	if (c->text[0] && c->state != KF_CALL_TIMEOUT)
+	if (c->text[0] && (c->state != KF_CALL_TIMEOUT || !f->kase))
 		kf_buf_printf(out, "%s\n", c->text);
 	if (c->output[0])
 		kf_buf_printf(out, "It printed, at the end:\n%s\n", c->output);
@@ -145,9 +147,16 @@ static void say_input(struct kf_judgement *j, struct kf_buf *out)
 	const struct kf_tensor_info *info = weight ?
 		&b->weight[f->tensor - b->in_count] : &b->in[f->tensor];
 
-	kf_buf_printf(out, "%s %s was changed, first at byte %lld. Inputs and "
-		      "weights are read-only.\n", weight ? "Weight" : "Input",
-		      info->name ? info->name : "", (long long)f->byte);
+	if ((size_t)f->byte >= info->bytes)	/* seen on devices alone */
+		kf_buf_printf(out, "Something was written beyond the end of "
+			      "%s %s, %lld bytes after it.\n", weight ?
+			      "weight" : "input", info->name ? info->name : "",
+			      (long long)((size_t)f->byte - info->bytes));
+	else
+		kf_buf_printf(out, "%s %s was changed, first at byte %lld. "
+			      "Inputs and weights are read-only.\n", weight ?
+			      "Weight" : "Input", info->name ? info->name : "",
+			      (long long)f->byte);
 }
 
 static void say_bounds(struct kf_judgement *j, struct kf_buf *out)

@@ -1,6 +1,7 @@
 #include "evaluate/worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,10 +11,8 @@
 
 #include "evaluate/arena.h"
 #include "evaluate/pause.h"
+#include "evaluate/place.h"
 #include "evaluate/worker_end.h"
-
-#define RUNNER		"/kforge-runner"
-#define ARTEFACT	"/program.so"
 
 #define SPINS		1000u		/* 10 to 50 microseconds */
 #define SLICE_NS	(8 * KF_NS_PER_MS)	/* between looks at the sandbox */
@@ -21,19 +20,25 @@
 #define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
 #define BETWEEN_NS	(20 * KF_NS_PER_S)	/* for PING and TIDY */
 #define LATE_NS		(50 * KF_NS_PER_MS)	/* for work that was put off */
-#define OUTPUT_MAX	(64u << 10)
+#define MOVE_NS_PER_BYTE 20u		/* for UPLOAD and DOWNLOAD, beside it */
+/* The device's clock may differ from ours by a part, and by so much. */
+#define CLOCK_PART	100u
+#define CLOCK_NS	10000u
 #define PINGS		20u
 
 struct kf_worker {
 	const struct kf_driver *driver;
 	struct kf_handshakes *handshakes;	/* borrowed; may be NULL */
+	/* Is it the candidate's doing when its process ends? */
+	bool in_process;
 	const volatile int *cancel;
 	struct kf_arena arena;
 	struct kf_sandbox *box;
 	int hello_fd;			/* -1 once it has been heard */
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
-	struct kf_pause pause;		/* paused but while it has a command */
+	struct kf_pause pause;		/* paused but while it has a command; a
+					   device runner never is */
 	bool untidy;			/* there was a call since the last TIDY */
 	unsigned sequence;		/* of the last command */
 	uint64_t ping_ns_min, ping_ns_median;
@@ -83,6 +88,23 @@ static enum kf_wait wait_for_done(struct kf_worker *w, uint64_t start_ns,
 	}
 }
 
+/* To a device runner, which holds no code of the candidate's. */
+static enum kf_wait transact_device(struct kf_worker *w,
+				    enum kf_host_command command,
+				    uint64_t timeout_ns, uint64_t *took_ns)
+{
+	struct kf_host_request *request = kf_arena_request(&w->arena);
+	uint64_t start_ns = kf_now_ns();
+	enum kf_wait why;
+
+	request->command = (uint32_t)command;
+	atomic_store(&request->go, ++w->sequence);
+	syscall(SYS_futex, &request->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	why = wait_for_done(w, start_ns, timeout_ns);
+	*took_ns = kf_now_ns() - start_ns;
+	return why;
+}
+
 /*
  * One command and its answer. The process runs from the one to the other and
  * is paused before and after: what has not been done when the clock stops is
@@ -97,6 +119,8 @@ static enum kf_wait transact(struct kf_worker *w, enum kf_host_command command,
 	uint64_t start_ns;
 	enum kf_wait why;
 
+	if (w->driver->two_part)
+		return transact_device(w, command, timeout_ns, took_ns);
 	request->command = (uint32_t)command;
 	start_ns = kf_now_ns();
 	/* Nobody need be woken: the kernel looks at the word again when a
@@ -127,6 +151,25 @@ static enum kf_code bury(struct kf_worker *w, bool ended,
 	return code;
 }
 
+/* Can the candidate not be blamed for this? Where nothing of it runs in the
+ * process, it can for a call that does not end. */
+static bool blameless(const struct kf_worker *w, enum kf_wait why,
+		      enum kf_host_command command)
+{
+	bool calling = command == KF_HOST_PREPARE || command == KF_HOST_FORWARD;
+
+	if (!w->driver->two_part)
+		return false;
+	return why == KF_WAIT_LATE ? !calling : !w->in_process;
+}
+
+/* What a kernel that shares its runner's process did to it. */
+static void blame_kernel(struct kf_call_end *end)
+{
+	if (end->state == KF_CALL_SIGNAL || end->state == KF_CALL_EXITED)
+		end->state = KF_CALL_DEVICE_FAULT;
+}
+
 /* The command was not answered: bury the worker and say why. */
 static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 			 enum kf_host_command command, uint64_t timeout_ns,
@@ -145,6 +188,11 @@ static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 		code = kf_fail(err, KF_E_CANCELED, "stopped");
 	if (!code)
 		kf_worker_explain(why, &about, &outcome, &fault, end);
+	if (!code && blameless(w, why, command))
+		code = kf_fail(err, KF_E_IO, "the device runner failed: %s",
+			       end->text);
+	if (!code && w->driver->two_part)
+		blame_kernel(end);
 	kf_outcome_release(&outcome);
 	return code;
 }
@@ -188,66 +236,6 @@ static unsigned processors(void)
 	/* A machine with more than 1,024 makes it fail, and has many. */
 	return sched_getaffinity(0, sizeof(set), &set)
 		? 2 : (unsigned)CPU_COUNT(&set);
-}
-
-static enum kf_code start_box(struct kf_worker *w,
-			      const struct kf_worker_spec *spec, int hello,
-			      struct kf_err *err)
-{
-	static const char *const argv[] = { RUNNER, "host", ARTEFACT, NULL };
-	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
-	/* KMP_AFFINITY: LLVM's library gives up where it may not
-	 * bind threads to processors. */
-	const char *const env[] = { threads, "OMP_DYNAMIC=FALSE",
-				    "KMP_AFFINITY=disabled", "LC_ALL=C",
-				    spec->passive ? "OMP_WAIT_POLICY=passive" :
-				    NULL, NULL };
-	const struct kf_arena *a = &w->arena;
-	struct kf_fd_pass pass[] = {
-		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
-		{ a->request.pass_fd, KF_RUNNER_FD_REQUEST },
-		{ a->inputs.pass_fd, KF_RUNNER_FD_INPUTS },
-		{ a->outputs.pass_fd, KF_RUNNER_FD_OUTPUTS },
-		{ hello, KF_RUNNER_FD_HELLO },
-		{ -1, KF_RUNNER_FD_FILTER },
-	};
-	struct kf_sandbox_spec box = {
-		.profile = KF_SANDBOX_HOST,
-		.tier_min = spec->tier_min,
-		.argv = argv,
-		.env = env,
-		.limits = spec->limits,
-		.fd = pass,
-		.fd_count = KF_COUNT(pass),
-		.output_max = OUTPUT_MAX,
-		.cancel = spec->cancel,
-	};
-	int *filter = &pass[KF_COUNT(pass) - 1].source;
-	char *runner = kf_runner_path(err);
-	struct kf_binds binds = { 0 };
-	enum kf_code code = KF_E_UNAVAIL;
-
-	box.limits.memory_bytes += a->inputs.bytes + a->outputs.bytes;
-	*filter = kf_sandbox_filter_fd(KF_SANDBOX_HOST, err);
-	if (!runner || *filter < 0)
-		goto out;
-	code = kf_binds_runtime(&binds, err);
-	if (code)
-		goto out;
-	kf_binds_add(&binds, runner, RUNNER, false, false);
-	kf_binds_add(&binds, spec->artefact_path, ARTEFACT, false, false);
-	if (w->shm_path)
-		kf_binds_add(&binds, w->shm_path, "/dev/shm", true, false);
-	box.bind = binds.bind;
-	box.bind_count = binds.count;
-	code = kf_sandbox_start(&box, &w->box, err);
-out:
-	kf_binds_release(&binds);
-	if (*filter >= 0)
-		close(*filter);
-	free(runner);
-	free(threads);
-	return code;
 }
 
 /* The kernel's word on who greets us, as we number processes. */
@@ -314,6 +302,8 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	}
 	close(w->hello_fd);
 	w->hello_fd = -1;
+	if (w->driver->two_part)
+		return KF_OK;
 	kf_pause_init(&w->pause, pid);
 	if (!kf_pause_begin(&w->pause) || !kf_pause_settle(&w->pause))
 		return kf_fail(err, KF_E_UNAVAIL, "cannot pause process %d",
@@ -389,7 +379,8 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 		return runner_trouble(w, trouble, KF_HOST_LOAD, end, err);
 	reply_text(w, end->text, sizeof(end->text));
 	if (end->text[0]) {
-		end->state = KF_CALL_LOAD;
+		end->state = w->driver->two_part ? KF_CALL_LAUNCH :
+			KF_CALL_LOAD;
 		code = bury(w, false, &outcome, err);
 		kf_outcome_release(&outcome);
 	}
@@ -425,6 +416,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	*out = NULL;
 	w->driver = spec->platform->driver;
 	w->handshakes = spec->handshakes;
+	w->in_process = w->driver->in_process || spec->device_in_process;
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
 	kf_pause_init(&w->pause, 0);
@@ -443,7 +435,8 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 		goto out;
 	}
 	w->hello_fd = pair[0];
-	code = start_box(w, spec, pair[1], err);
+	code = kf_place_worker(spec, &w->arena, w->shm_path, pair[1], &w->box,
+			       err);
 	if (!code)
 		code = wait_for_hello(w, err);
 out:
@@ -488,6 +481,17 @@ enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
 
 /* --- calls -------------------------------------------------------------- */
 
+/* The driver's word on what a two-part program did wrong: its process is of no
+ * more use. */
+static void take_fault(struct kf_worker *w, struct kf_call_end *end)
+{
+	if (!w->driver->two_part || !kf_arena_reply(&w->arena)->faulted)
+		return;
+	end->state = KF_CALL_DEVICE_FAULT;
+	reply_text(w, end->text, sizeof(end->text));
+	kf_worker_stop(w);
+}
+
 enum kf_code kf_worker_tidy(struct kf_worker *w, struct kf_call_end *end,
 			    struct kf_err *err)
 {
@@ -503,6 +507,91 @@ enum kf_code kf_worker_tidy(struct kf_worker *w, struct kf_call_end *end,
 	why = transact(w, KF_HOST_TIDY, BETWEEN_NS, &took_ns);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, KF_HOST_TIDY, BETWEEN_NS, end, err);
+	take_fault(w, end);
+	return KF_OK;
+}
+
+/* Time for all of the shared memory to go one way. */
+static uint64_t move_timeout_ns(const struct kf_worker *w)
+{
+	uint64_t bytes = w->arena.inputs.bytes + w->arena.outputs.bytes;
+
+	return BETWEEN_NS + MOVE_NS_PER_BYTE * bytes;
+}
+
+/* UPLOAD or DOWNLOAD: trouble with it is ours, unless the driver finds that the
+ * program is to blame. */
+static enum kf_code move(struct kf_worker *w, enum kf_host_command command,
+			 struct kf_call_end *end, struct kf_err *err)
+{
+	uint64_t timeout_ns = move_timeout_ns(w), took_ns;
+	enum kf_wait why;
+	uint32_t trouble;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (w->dead)
+		return kf_fail(err, KF_E_INPUT, "the worker has ended");
+	why = transact(w, command, timeout_ns, &took_ns);
+	if (why != KF_WAIT_ANSWERED)
+		return fail(w, why, command, timeout_ns, end, err);
+	trouble = kf_arena_reply(&w->arena)->code;
+	if (trouble)
+		return runner_trouble(w, trouble, command, end, err);
+	take_fault(w, end);
+	return KF_OK;
+}
+
+enum kf_code kf_worker_upload(struct kf_worker *w, struct kf_call_end *end,
+			      struct kf_err *err)
+{
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	return w->driver->two_part ? move(w, KF_HOST_UPLOAD, end, err) : KF_OK;
+}
+
+enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
+				struct kf_err *err)
+{
+	struct kf_call_end moved = { .state = KF_CALL_GOOD };
+	enum kf_code code = KF_OK;
+
+	if (w->driver->two_part)
+		code = move(w, KF_HOST_DOWNLOAD, &moved, err);
+	if (!code && moved.state != KF_CALL_GOOD)
+		*end = moved;
+	return code;
+}
+
+bool kf_worker_changed(const struct kf_worker *w, size_t *tensor,
+		       int64_t *byte)
+{
+	uint64_t changed = kf_arena_reply(&w->arena)->changed;
+
+	if (!w->driver->two_part || changed == UINT64_MAX)
+		return false;
+	kf_arena_find(&w->arena, changed, tensor, byte);
+	return true;
+}
+
+/* The device's own time stands for ours where it has a clock. It cannot be
+ * longer than the call was: then its clock, or our use of it, is broken. */
+static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
+				     struct kf_call_end *end,
+				     struct kf_err *err)
+{
+	uint64_t device_ns = w->driver->two_part ?
+		kf_arena_reply(&w->arena)->device_ns : 0;
+
+	end->wall_ns = end->time_ns;
+	if (!device_ns)
+		return KF_OK;
+	if (device_ns > took_ns + took_ns / CLOCK_PART + CLOCK_NS) {
+		kf_worker_stop(w);
+		return kf_fail(err, KF_E_IO, "the clock of the device says "
+			       "%.3g ms for a call that took %.3g ms",
+			       (double)device_ns / 1e6, (double)took_ns / 1e6);
+	}
+	end->device_clock = true;
+	end->time_ns = device_ns;
 	return KF_OK;
 }
 
@@ -523,7 +612,8 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	w->untidy = true;
 	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = transact(w, command, timeout_ns, &took_ns);
-	kf_arena_sample(&w->arena);
+	if (!w->driver->two_part)
+		kf_arena_sample(&w->arena);
 	if (why != KF_WAIT_ANSWERED)
 		return fail(w, why, command, timeout_ns, end, err);
 	if (took_ns > w->ping_ns_min)
@@ -541,7 +631,9 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 command == KF_HOST_PREPARE ? "kf_prepare"
 						    : "kf_forward", end->rc);
 	}
-	return KF_OK;
+	take_fault(w, end);
+	return end->state == KF_CALL_GOOD ?
+		take_device_time(w, took_ns, end, err) : KF_OK;
 }
 
 enum kf_code kf_worker_prepare(struct kf_worker *worker, uint64_t timeout_ns,
@@ -593,7 +685,7 @@ bool kf_worker_late(struct kf_worker *worker)
 {
 	struct timespec while_ns = { .tv_nsec = (long)LATE_NS };
 
-	if (worker->dead)
+	if (worker->dead || worker->driver->two_part)
 		return false;
 	kf_pause_end(&worker->pause);
 	nanosleep(&while_ns, NULL);

@@ -13,6 +13,11 @@
  *
  * A worker cannot tell a call that is checked from one that is timed.
  *
+ * A two-part program (launch.h) is another matter: kforge-runner device holds
+ * its kernels' binary and its plans and no line of its host.c, so it is our own
+ * code, is not paused, and its driver's clock and word are believed. If its
+ * process ends that is trouble of ours, unless kernels run in it.
+ *
  * Errors: trouble of ours is a kf_code. What the candidate did is in struct
  * kf_call_end; after anything but KF_CALL_GOOD or KF_CALL_RC the worker is
  * dead and only kf_worker_stop may follow.
@@ -39,6 +44,7 @@ struct kf_handshakes {
 struct kf_worker_spec {
 	const struct kf_platform *platform;
 	const char *device_id;		/* "cpu:0" */
+	bool device_in_process;		/* kf_device_info.in_process */
 	const char *artefact_path;
 	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
 	unsigned threads;		/* OMP_NUM_THREADS */
@@ -66,12 +72,17 @@ enum kf_call_state {
 	/* Two-part programs: */
 	KF_CALL_LAUNCH,		/* used launch.h wrongly; text says how */
 	KF_CALL_NOT_REPEATABLE,	/* asked for other launches the second time */
+	KF_CALL_DEVICE_FAULT,	/* a kernel did what its device does not allow;
+				   text says what */
 };
 
 struct kf_call_end {
 	enum kf_call_state state;
 	int rc, signal;
-	uint64_t time_ns;	/* supervisor's clock, handshake taken off */
+	uint64_t time_ns;	/* supervisor's clock, handshake taken off; with
+				   device_clock the device's own */
+	uint64_t wall_ns;	/* supervisor's in any case; 0 unless good */
+	bool device_clock;
 	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
 	uint64_t delay_ns;	/* its threads were ready in this call and
 				   waited for a processor: the machine was busy;
@@ -133,6 +144,18 @@ KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,
 KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
 		struct kf_err *err);
+
+/* Two-part programs, for others nothing: what inputs, outputs and guards hold
+ * now goes to the device before kf_worker_forward, and outputs and guards come
+ * back after it; *end is changed only if that shows a fault. Then, did an input
+ * or weight change there? tensor counts inputs, then weights; byte is counted
+ * from its start, and lies beyond its end if what follows it changed. */
+KF_MUST_CHECK enum kf_code kf_worker_upload(struct kf_worker *worker,
+		struct kf_call_end *end, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
+		struct kf_call_end *end, struct kf_err *err);
+bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
+		       int64_t *byte);
 
 /* Ends the process and its tree, if it still runs. Shared memory stays. */
 void kf_worker_stop(struct kf_worker *worker);

@@ -11,6 +11,9 @@ const char *kf_worker_doing(enum kf_host_command command)
 		[KF_HOST_PREPARE] = "in kf_prepare",
 		[KF_HOST_FORWARD] = "in kf_forward",
 		[KF_HOST_TIDY] = "between calls",
+		[KF_HOST_READY] = "before it was loaded",
+		[KF_HOST_UPLOAD] = "before a call",
+		[KF_HOST_DOWNLOAD] = "after a call",
 	};
 
 	return doing[command];

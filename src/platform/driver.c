@@ -170,6 +170,94 @@ enum kf_code kf_driver_forward(const struct kf_driver *driver,
 	return driver->forward(dev, call, rc, err);
 }
 
+/* --- two-part drivers ---------------------------------------------------- */
+
+static bool lies_in(const void *data, uint64_t bytes, const void *memory,
+		    uint64_t memory_bytes)
+{
+	uintptr_t at = (uintptr_t)data, start = (uintptr_t)memory;
+
+	return at >= start && at - start <= memory_bytes &&
+	       bytes <= memory_bytes - (at - start);
+}
+
+static bool all_lie_in(const struct kf_tensor *t, int32_t count,
+		       const void *memory, uint64_t memory_bytes)
+{
+	for (int32_t i = 0; i < count; i++) {
+		uint64_t bytes = (uint64_t)kf_numel(&t[i]) *
+			kf_dtype_bytes((enum kf_dtype)t[i].dtype);
+
+		if (t[i].data &&
+		    !lies_in(t[i].data, bytes, memory, memory_bytes))
+			return false;
+	}
+	return true;
+}
+
+enum kf_code kf_driver_attach(const struct kf_driver *driver,
+			      struct kf_device *dev,
+			      const struct kf_shared_memory *m,
+			      const struct kf_call *tensors,
+			      struct kf_err *err)
+{
+	const char *why = !driver->two_part ? "programs have one part" :
+		!dev ? "no open device" : wrong_call(tensors, true);
+
+	if (!why && (!all_lie_in(tensors->in, tensors->in_count, m->inputs,
+				 m->inputs_bytes) ||
+		     !all_lie_in(tensors->weight, tensors->weight_count,
+				 m->inputs, m->inputs_bytes) ||
+		     !all_lie_in(tensors->out, tensors->out_count, m->outputs,
+				 m->outputs_bytes)))
+		why = "a tensor that does not lie in the shared memory";
+	if (why)
+		return malformed(driver, "attach", why, err);
+	return driver->attach(dev, m, tensors, err);
+}
+
+enum kf_code kf_driver_upload(const struct kf_driver *driver,
+			      struct kf_device *dev, struct kf_err *err)
+{
+	if (!driver->two_part || !dev)
+		return malformed(driver, "upload", "no open device of two-part "
+				 "programs", err);
+	return driver->upload(dev, err);
+}
+
+enum kf_code kf_driver_download(const struct kf_driver *driver,
+				struct kf_device *dev, uint64_t *changed,
+				struct kf_err *err)
+{
+	*changed = UINT64_MAX;
+	if (!driver->two_part || !dev)
+		return malformed(driver, "download", "no open device of "
+				 "two-part programs", err);
+	return driver->download(dev, changed, err);
+}
+
+uint64_t kf_driver_device_ns(const struct kf_driver *driver,
+			     const struct kf_device *dev)
+{
+	return dev && driver->device_ns ? driver->device_ns(dev) : 0;
+}
+
+const char *kf_driver_fault(const struct kf_driver *driver,
+			    const struct kf_device *dev)
+{
+	return dev && driver->fault ? driver->fault(dev) : NULL;
+}
+
+void kf_driver_paths(const struct kf_driver *driver,
+		     enum kf_driver_place place, kf_driver_path_fn *add,
+		     void *arg)
+{
+	if (driver->paths)
+		driver->paths(place, add, arg);
+}
+
+/* --- the rest ------------------------------------------------------------- */
+
 void kf_driver_tidy(const struct kf_driver *driver, struct kf_device *dev)
 {
 	if (dev && driver->tidy)

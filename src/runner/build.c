@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { ARG_DRIVER, ARG_DEADLINE, ARG_OUTPUT, ARG_COUNT, ARG_SOURCES };
+enum { ARG_DRIVER, ARG_DEVICE, ARG_ARCH, ARG_DEADLINE, ARG_OUTPUT, ARG_COUNT,
+       ARG_SOURCES };
 
 static enum kf_code parse(int argc, const char *const *argv,
 			  const struct kf_driver **driver,
@@ -27,6 +28,8 @@ static enum kf_code parse(int argc, const char *const *argv,
 		.command = argv + ARG_SOURCES + count,
 		.output_path = argv[ARG_OUTPUT],
 		.timeout_ns = deadline_ms * KF_NS_PER_MS,
+		.device_id = argv[ARG_DEVICE],
+		.arch = argv[ARG_ARCH],
 	};
 	return KF_OK;
 }

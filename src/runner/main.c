@@ -14,6 +14,7 @@ static const struct {
 	{ "build", kf_runner_build },
 	{ "host", kf_runner_host },
 	{ "record", kf_runner_record },
+	{ "device", kf_runner_device },
 };
 
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
@@ -57,7 +58,9 @@ int main(int argc, char **argv)
 		 * and destructors behind. */
 		_exit((int)code);
 	}
-	fprintf(stderr, "kforge-runner is started by kforge, with build, host "
-		"or record\n");
+	fprintf(stderr, "kforge-runner is started by kforge, with one of:");
+	for (size_t i = 0; i < KF_COUNT(modes); i++)
+		fprintf(stderr, " %s", modes[i].name);
+	fprintf(stderr, "\n");
 	return KF_E_INPUT;
 }

@@ -5,7 +5,8 @@
  * translate the paths in it), the result goes into a memfd. Nothing is said
  * over stdout.
  *
- * Host: two pages of control and two arenas of tensors, all shared memory.
+ * Host and device: two pages of control and two arenas of tensors, all shared
+ * memory.
  *
  *	request	the supervisor writes, the runner may only read: the sequence
  *		number `go`, the command, and the table of tensors
@@ -22,7 +23,8 @@
  *
  * The process is paused (SIGSTOP) but from a command to its answer, so that
  * the candidate's code cannot look at what is written for its next call, nor
- * write to what is read of its last one, whatever it makes of this protocol.
+ * write to what is read of its last one, whatever it makes of this protocol. A
+ * device runner holds no code of the candidate's and is not paused.
  */
 #ifndef KF_RUNNER_PROTOCOL_H
 #define KF_RUNNER_PROTOCOL_H
@@ -45,9 +47,11 @@ enum {
 
 /* --- build -----------------------------------------------------------------
  *
- *	kforge-runner build DRIVER DEADLINE_MS OUTPUT COUNT SOURCE... COMMAND...
+ *	kforge-runner build DRIVER DEVICE ARCH DEADLINE_MS OUTPUT
+ *		COUNT SOURCE... COMMAND...
  *
- * COUNT is the number of sources; the rest is the compile command.
+ * DEVICE and ARCH may be empty. COUNT is the number of sources; the rest is the
+ * compile command.
  */
 
 #define KF_BUILD_MAGIC	UINT32_C(0x6b66626c)
@@ -67,6 +71,7 @@ struct kf_build_answer {
 /* --- host --------------------------------------------------------------------
  *
  *	kforge-runner host ARTEFACT
+ *	kforge-runner device ARTEFACT
  *
  * It greets and waits. At READY it looks into the artefact, which may have been
  * empty until then, for runtimes to set up, and installs the filter. Until it
@@ -84,6 +89,10 @@ enum kf_host_command {
 	KF_HOST_FORWARD,
 	KF_HOST_TIDY,		/* between calls: the driver's tidy */
 	KF_HOST_READY,		/* the first, once: the artefact is there */
+	/* A device runner's: shared memory to the device before FORWARD, and
+	 * back after it. */
+	KF_HOST_UPLOAD,
+	KF_HOST_DOWNLOAD,
 	KF_HOST_COMMANDS
 };
 
@@ -135,6 +144,12 @@ struct kf_host_reply {
 	uint64_t own_ns;	/* the runner's clock around the program */
 	char text[512];		/* the refusal or the error's sentence */
 	struct kf_host_fault fault;
+	/* Of a device runner. */
+	uint32_t faulted;	/* the program did wrong; text says what */
+	uint32_t reserved;
+	uint64_t device_ns;	/* of PREPARE, FORWARD; 0: no such clock */
+	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from
+				   what they were; UINT64_MAX: nowhere */
 };
 
 /* --- record ------------------------------------------------------------------

@@ -4,6 +4,8 @@
  *
  *	kforge-runner build ...	one compilation (build.c)
  *	kforge-runner host ...	one loaded program, many calls (host.c)
+ *	kforge-runner device ...	the same of a two-part program, without
+ *				its host part (device.c)
  *	kforge-runner record ...	what the host part of a two-part program
  *				asks of its device (record.c)
  *
@@ -22,6 +24,10 @@ enum kf_code kf_runner_build(int argc, const char *const *argv,
 enum kf_code kf_runner_host(int argc, const char *const *argv,
 			    struct kf_err *err);
 enum kf_code kf_runner_record(int argc, const char *const *argv,
+			      struct kf_err *err);
+
+/* The same for two-part programs. */
+enum kf_code kf_runner_device(int argc, const char *const *argv,
 			      struct kf_err *err);
 
 /* Maps a whole descriptor, shared. *bytes is its size. NULL and *err if not. */

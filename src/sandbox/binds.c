@@ -67,6 +67,12 @@ void kf_binds_add(struct kf_binds *binds, const char *source,
 	};
 }
 
+void kf_binds_device(struct kf_binds *binds, const char *path)
+{
+	kf_binds_add(binds, path, NULL, true, true);
+	binds->bind[binds->count - 1].device = true;
+}
+
 void kf_binds_release(struct kf_binds *binds)
 {
 	for (size_t i = 0; i < binds->count; i++) {

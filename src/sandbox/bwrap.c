@@ -9,14 +9,17 @@ static const char *const devices[][4] = {
 	[KF_SANDBOX_BUILDER] = { "/dev/null" },
 	[KF_SANDBOX_HOST] = { "/dev/null" },
 	[KF_SANDBOX_REFERENCE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
+	[KF_SANDBOX_DEVICE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 };
 
-/* Python and torch look for processors and memory in /proc; compilers, libgomp
- * and the loader work without. bwrap makes its dangerous parts read-only. */
+/* Python, torch and vendors' libraries look for processors and memory in
+ * /proc; compilers, libgomp and the loader work without. bwrap makes its
+ * dangerous parts read-only. */
 static const bool has_proc[] = {
 	[KF_SANDBOX_BUILDER] = false,
 	[KF_SANDBOX_HOST] = false,
 	[KF_SANDBOX_REFERENCE] = true,
+	[KF_SANDBOX_DEVICE] = true,
 };
 
 const char *const *kf_profile_devices(enum kf_sandbox_profile profile)
@@ -104,15 +107,17 @@ char *kf_bwrap_find(void)
 static void add_binds(struct kf_words *words,
 		      const struct kf_sandbox_spec *spec)
 {
-	static const char *const options[2][2] = {
+	static const char *const options[3][2] = {
 		{ "--ro-bind", "--ro-bind-try" },
 		{ "--bind", "--bind-try" },
+		{ "--dev-bind", "--dev-bind-try" },
 	};
 
 	for (size_t i = 0; i < spec->bind_count; i++) {
 		const struct kf_bind *b = &spec->bind[i];
 
-		kf_words_add(words, options[b->writable][b->optional]);
+		kf_words_add(words, options[b->device ? 2 : b->writable]
+				   [b->optional]);
 		kf_words_add(words, b->source);
 		kf_words_add(words, b->target ? b->target : b->source);
 	}

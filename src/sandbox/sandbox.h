@@ -1,8 +1,8 @@
 /*
  * sandbox.h - run a program that nobody has reviewed.
  *
- * Three profiles, one for each kind of untrusted process (DESIGN: builder,
- * host runner, reference). What they share: no network, empty environment but
+ * Four profiles, one for each kind of process: builder, host runner, reference,
+ * device runner. What they share: no network, empty environment but
  * for what the spec sets, own pid/ipc/uts/mount namespaces, no capability, a
  * root folder that holds only what is bound, private small /tmp, limits on
  * memory, processor and wall time, file size, descriptors and threads, death
@@ -47,6 +47,9 @@ enum kf_sandbox_profile {
 				   the strict filter itself before it loads the
 				   candidate */
 	KF_SANDBOX_REFERENCE,	/* Python with torch: may fork */
+	KF_SANDBOX_DEVICE,	/* our own code with a vendor's libraries: may
+				   fork; devices are bound by kf_binds_device */
+	KF_SANDBOX_PROFILES
 };
 
 /* One path made visible inside. What a program leaves in a writable folder is
@@ -62,6 +65,8 @@ struct kf_bind {
 	const char *target;	/* inside; NULL means the same path */
 	bool writable;
 	bool optional;
+	bool device;		/* a device node, or a folder of them: may be used
+				   as one */
 };
 
 /* A growing list of binds; owns its strings. {0} is an empty one. */
@@ -72,6 +77,8 @@ struct kf_binds {
 /* A later bind hides what earlier ones show under its target. */
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional);
+/* A device node, or a folder of them; skipped if absent. */
+void kf_binds_device(struct kf_binds *binds, const char *path);
 /* What a C toolchain reads: /usr's programs, libraries and headers, and from
  * /etc only alternatives and the loader's cache. Read-only. */
 void kf_binds_toolchain(struct kf_binds *binds);

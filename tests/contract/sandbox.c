@@ -141,8 +141,10 @@ static struct kf_sandbox_spec plain_spec(const struct subject *s,
 		.output_max = 65536,
 	};
 
-	bind[0] = (struct kf_bind) { s->hostile, "/hostile", false, false };
-	bind[1] = (struct kf_bind) { s->dir, "/out", true, false };
+	bind[0] = (struct kf_bind) { .source = s->hostile,
+				     .target = "/hostile" };
+	bind[1] = (struct kf_bind) { .source = s->dir, .target = "/out",
+				     .writable = true };
 	return spec;
 }
 

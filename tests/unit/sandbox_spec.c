@@ -140,18 +140,23 @@ static bool has(const struct kf_words *words, const char *first,
 
 static void test_every_profile_is_closed(void **state)
 {
-	static const struct kf_bind bind = { "/srv/x", "/x", true, true };
+	static const struct kf_bind bind[] = {
+		{ .source = "/srv/x", .target = "/x", .writable = true,
+		  .optional = true },
+		{ .source = "/dev/dri", .writable = true, .optional = true,
+		  .device = true },
+	};
 	static const char *const env[] = { "A=b=c", NULL };
 	static const struct kf_bwrap_fds fds = { 8, 9, 10, 11 };
 
 	(void)state;
-	for (int p = KF_SANDBOX_BUILDER; p <= KF_SANDBOX_REFERENCE; p++) {
+	for (int p = KF_SANDBOX_BUILDER; p < KF_SANDBOX_PROFILES; p++) {
 		struct kf_sandbox_spec spec = good_spec();
 		struct kf_words words = { 0 };
 
 		spec.profile = (enum kf_sandbox_profile)p;
-		spec.bind = &bind;
-		spec.bind_count = 1;
+		spec.bind = bind;
+		spec.bind_count = KF_COUNT(bind);
 		spec.env = env;
 		kf_bwrap_command(&spec, "/usr/bin/bwrap", &fds, &words);
 		assert_true(has(&words, "--unshare-all", NULL));
@@ -165,11 +170,13 @@ static void test_every_profile_is_closed(void **state)
 		assert_true(has(&words, "--seccomp", "9"));
 		assert_true(has(&words, "--json-status-fd", "8"));
 		assert_true(has(&words, "--bind-try", "/srv/x"));
+		assert_true(has(&words, "--dev-bind-try", "/dev/dri"));
 		assert_true(has(&words, "A", "b=c"));
 		assert_false(has(&words, "--share-net", NULL));
 		assert_false(has(&words, "--dev", NULL));
 		assert_int_equal(has(&words, "--proc", "/proc"),
-				 p == KF_SANDBOX_REFERENCE);
+				 p == KF_SANDBOX_REFERENCE ||
+				 p == KF_SANDBOX_DEVICE);
 		assert_string_equal(words.word[words.count - 1], "/bin/true");
 		kf_words_release(&words);
 	}
@@ -252,7 +259,7 @@ static void test_loaders_are_read_from_programs(void **state)
 static void test_filters_are_whole_programs(void **state)
 {
 	(void)state;
-	for (int p = KF_SANDBOX_BUILDER; p <= KF_SANDBOX_REFERENCE; p++) {
+	for (int p = KF_SANDBOX_BUILDER; p < KF_SANDBOX_PROFILES; p++) {
 		struct kf_err err = { 0 };
 		int fd = kf_sandbox_filter_fd((enum kf_sandbox_profile)p, &err);
 		struct stat st;

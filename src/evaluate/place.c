@@ -1,0 +1,172 @@
+#include "evaluate/place.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUNNER		"/kforge-runner"
+#define ARTEFACT	"/program.so"
+
+#define OUTPUT_MAX	(64u << 10)
+/* What a device runner holds beside what it is asked to: a vendor's libraries
+ * and their caches, and one more copy of each tensor. */
+#define DEVICE_BYTES	(UINT64_C(3) << 30)
+
+static void add_path(void *arg, const char *path, bool writable)
+{
+	struct kf_binds *binds = arg;
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	if (S_ISCHR(st.st_mode) ||
+	    (S_ISDIR(st.st_mode) && strncmp(path, "/dev/", 5) == 0))
+		kf_binds_device(binds, path);
+	else
+		kf_binds_add(binds, path, NULL, writable, true);
+}
+
+void kf_place_paths(const struct kf_driver *driver, enum kf_driver_place place,
+		    struct kf_binds *binds)
+{
+	kf_driver_paths(driver, place, add_path, binds);
+}
+
+static void add_word(struct kf_place_env *env, char *word)
+{
+	env->word = kf_realloc(env->word, (env->count + 2) *
+			       sizeof(env->word[0]));
+	env->word[env->count++] = word;
+	env->word[env->count] = NULL;
+}
+
+static bool sets(const struct kf_place_env *env, const char *variable)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (size_t i = 0; i < env->count; i++)
+		if (strncmp(env->word[i], variable, len) == 0)
+			return true;
+	return false;
+}
+
+void kf_place_env_init(struct kf_place_env *env, const struct kf_driver *driver,
+		       const char *const *own)
+{
+	const char *const *theirs = driver->env;
+
+	*env = (struct kf_place_env) { 0 };
+	for (; theirs && *theirs; theirs++) {
+		const char *ours = getenv(*theirs);
+
+		if (strchr(*theirs, '='))
+			add_word(env, kf_strdup(*theirs));
+		else if (ours)
+			add_word(env, kf_format("%s=%s", *theirs, ours));
+	}
+	for (; *own; own++)
+		if (!sets(env, *own))
+			add_word(env, kf_strdup(*own));
+}
+
+void kf_place_env_release(struct kf_place_env *env)
+{
+	for (size_t i = 0; i < env->count; i++)
+		free(env->word[i]);
+	free(env->word);
+	*env = (struct kf_place_env) { 0 };
+}
+
+/* --- a worker's ----------------------------------------------------------- */
+
+static enum kf_code add_binds(const struct kf_worker_spec *spec,
+			      const char *shm_path, const char *runner,
+			      struct kf_binds *binds, struct kf_err *err)
+{
+	enum kf_code code;
+
+	kf_place_paths(spec->platform->driver, KF_DRIVER_RUNNER, binds);
+	code = kf_binds_runtime(binds, err);
+	if (code)
+		return code;
+	kf_binds_add(binds, runner, RUNNER, false, false);
+	kf_binds_add(binds, spec->artefact_path, ARTEFACT, false, false);
+	if (shm_path)
+		kf_binds_add(binds, shm_path, "/dev/shm", true, false);
+	return KF_OK;
+}
+
+static enum kf_code start(const struct kf_worker_spec *spec,
+			  const struct kf_arena *a, const char *const *env,
+			  int hello, int filter, const struct kf_binds *binds,
+			  struct kf_sandbox **out, struct kf_err *err)
+{
+	static const char *const mode[] = { "host", "device" };
+	bool two_part = spec->platform->driver->two_part;
+	const char *const argv[] = { RUNNER, mode[two_part], ARTEFACT, NULL };
+	const struct kf_fd_pass pass[] = {
+		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
+		{ a->request.pass_fd, KF_RUNNER_FD_REQUEST },
+		{ a->inputs.pass_fd, KF_RUNNER_FD_INPUTS },
+		{ a->outputs.pass_fd, KF_RUNNER_FD_OUTPUTS },
+		{ hello, KF_RUNNER_FD_HELLO },
+		{ filter, KF_RUNNER_FD_FILTER },
+	};
+	struct kf_sandbox_spec box = {
+		.profile = two_part ? KF_SANDBOX_DEVICE : KF_SANDBOX_HOST,
+		.tier_min = spec->tier_min,
+		.argv = argv,
+		.env = env,
+		.bind = binds->bind,
+		.bind_count = binds->count,
+		.limits = spec->limits,
+		.fd = pass,
+		.fd_count = KF_COUNT(pass) - (filter < 0),
+		.output_max = OUTPUT_MAX,
+		.cancel = spec->cancel,
+	};
+	uint64_t bytes = a->inputs.bytes + a->outputs.bytes;
+
+	box.limits.memory_bytes += two_part ? 2 * bytes + DEVICE_BYTES : bytes;
+	return kf_sandbox_start(&box, out, err);
+}
+
+enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
+			     const struct kf_arena *arena,
+			     const char *shm_path, int hello,
+			     struct kf_sandbox **out, struct kf_err *err)
+{
+	const struct kf_driver *driver = spec->platform->driver;
+	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
+	/* KMP_AFFINITY: LLVM's library gives up where it may not
+	 * bind threads to processors. */
+	const char *const own[] = { threads, "OMP_DYNAMIC=FALSE",
+				    "KMP_AFFINITY=disabled", "LC_ALL=C",
+				    spec->passive ? "OMP_WAIT_POLICY=passive" :
+				    NULL, NULL };
+	struct kf_place_env env;
+	char *runner = kf_runner_path(err);
+	struct kf_binds binds = { 0 };
+	enum kf_code code = KF_E_UNAVAIL;
+	int filter = -1;
+
+	kf_place_env_init(&env, driver, own);
+	if (!runner)
+		goto out;
+	/* A device runner's own code needs more than the filter allows. */
+	if (!driver->two_part)
+		filter = kf_sandbox_filter_fd(KF_SANDBOX_HOST, err);
+	if (!driver->two_part && filter < 0)
+		goto out;
+	code = add_binds(spec, shm_path, runner, &binds, err);
+	if (!code)
+		code = start(spec, arena, (const char *const *)env.word, hello,
+			     filter, &binds, out, err);
+out:
+	kf_binds_release(&binds);
+	if (filter >= 0)
+		close(filter);
+	free(runner);
+	kf_place_env_release(&env);
+	free(threads);
+	return code;
+}

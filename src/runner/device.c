@@ -1,0 +1,96 @@
+/*
+ * A two-part program's kernels and plans, loaded once and replayed when the
+ * supervisor says so. No line of its host.c is here: what runs in this process
+ * is our own, and what the driver says is believed. Reads as its running order:
+ * map, open, attach, say hello, serve.
+ */
+#include "runner/runner.h"
+
+/* What the driver knows of the last command, told with its answer. */
+static enum kf_code tell(struct kf_serve *s, enum kf_code code)
+{
+	const char *fault = code ? NULL : kf_driver_fault(s->driver, s->device);
+
+	s->reply->faulted = fault != NULL;
+	if (fault)
+		snprintf(s->reply->text, sizeof(s->reply->text), "%.511s",
+			 fault);
+	return code;
+}
+
+static enum kf_code prepare(struct kf_serve *s, struct kf_err *err)
+{
+	enum kf_code code = kf_serve_prepare(s, err);
+
+	s->reply->device_ns = kf_driver_device_ns(s->driver, s->device);
+	return tell(s, code);
+}
+
+static enum kf_code forward(struct kf_serve *s, struct kf_err *err)
+{
+	enum kf_code code = kf_serve_forward(s, err);
+
+	s->reply->device_ns = kf_driver_device_ns(s->driver, s->device);
+	return tell(s, code);
+}
+
+static enum kf_code upload(struct kf_serve *s, struct kf_err *err)
+{
+	return tell(s, kf_driver_upload(s->driver, s->device, err));
+}
+
+static enum kf_code download(struct kf_serve *s, struct kf_err *err)
+{
+	uint64_t changed = UINT64_MAX;
+	enum kf_code code = kf_driver_download(s->driver, s->device, &changed,
+					       err);
+
+	s->reply->changed = changed;
+	return tell(s, code);
+}
+
+static enum kf_code tidy(struct kf_serve *s, struct kf_err *err)
+{
+	return tell(s, kf_serve_tidy(s, err));
+}
+
+static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
+	[KF_HOST_PING] = kf_serve_nothing,
+	[KF_HOST_LOAD] = kf_serve_load,
+	[KF_HOST_PREPARE] = prepare,
+	[KF_HOST_UPLOAD] = upload,
+	[KF_HOST_FORWARD] = forward,
+	[KF_HOST_DOWNLOAD] = download,
+	[KF_HOST_TIDY] = tidy,
+};
+
+static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
+{
+	const struct kf_host_request *r = s->tensors.request;
+	struct kf_shared_memory *memory = kf_alloc(sizeof(*memory));
+	struct kf_call tensors = kf_runner_call(&s->tensors, true);
+
+	/* It stays as long as the device is open: for ever. */
+	*memory = (struct kf_shared_memory) {
+		.inputs = s->inputs,
+		.inputs_bytes = r->in_bytes,
+		.outputs = s->outputs,
+		.outputs_bytes = r->out_bytes,
+	};
+	return kf_driver_attach(s->driver, s->device, memory, &tensors, err);
+}
+
+enum kf_code kf_runner_device(int argc, const char *const *argv,
+			      struct kf_err *err)
+{
+	struct kf_serve *s = kf_alloc(sizeof(*s));
+	enum kf_code code = kf_serve_open(s, argc, argv, err);
+
+	if (!code)
+		code = attach(s, err);
+	if (!code)
+		code = kf_serve_hello(s, err);
+	if (!code)
+		code = kf_serve_ready(s, kf_serve_nothing, err);
+	return code ? code : kf_serve_loop(s, commands, err);
+}
