@@ -65,8 +65,10 @@ static void test_malformed_specs_are_refused(void **state)
 	static const char *const nameless[] = { "=x", NULL };
 	static const char *const valueless[] = { "PATH", NULL };
 	static const char *const nothing[] = { NULL };
-	static const struct kf_bind relative = { "lib", "/lib", false, false };
-	static const struct kf_bind nowhere = { "/lib", "lib", false, false };
+	static const struct kf_bind relative = { .source = "lib",
+						  .target = "/lib" };
+	static const struct kf_bind nowhere = { .source = "/lib",
+						 .target = "lib" };
 	static const struct kf_fd_pass low = { 5, 2 }, high = { 5, 5000 };
 	static const struct kf_fd_pass closed = { -1, 3 };
 	const struct kf_fd_pass *passes[] = { &low, &high, &closed };
@@ -99,9 +101,10 @@ static void test_malformed_specs_are_refused(void **state)
 static void test_weak_paths_follow_the_binds(void **state)
 {
 	static const struct kf_bind bind[] = {
-		{ "/srv/u/job", "/job", false, false },
-		{ "/srv/u/out", "/job/out", true, false },
-		{ "/usr/bin", NULL, false, false },
+		{ .source = "/srv/u/job", .target = "/job" },
+		{ .source = "/srv/u/out", .target = "/job/out",
+		  .writable = true },
+		{ .source = "/usr/bin" },
 	};
 	static const struct { const char *text, *want; } rows[] = {
 		{ "/job", "/srv/u/job" },
