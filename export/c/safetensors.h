@@ -5,6 +5,7 @@
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,46 @@ out:
 	if (file)
 		fclose(file);
 	return data;
+}
+
+static double safetensors_half(uint16_t bits)
+{
+	int exponent = bits >> 10 & 31;
+	double fraction = bits & 1023;
+	double value = exponent == 31 ? (fraction > 0 ? (double)NAN
+						      : (double)INFINITY)
+		     : exponent ? ldexp(1024 + fraction, exponent - 25)
+				: ldexp(fraction, -24);
+
+	return bits >> 15 ? -value : value;
+}
+
+static double safetensors_bfloat16(uint16_t bits)
+{
+	union { uint32_t bits; float value; } u;
+
+	u.bits = (uint32_t)bits << 16;
+	return (double)u.value;
+}
+
+/* Element i of a tensor of that dtype, the format's word; NAN for others. */
+static double safetensors_value(const char *dtype, const void *data, int64_t i)
+{
+#define SAFETENSORS_IF(word, type, convert) \
+	if (strcmp(dtype, word) == 0) \
+		return convert(((const type *)data)[i])
+	SAFETENSORS_IF("F32", float, (double));
+	SAFETENSORS_IF("F64", double, (double));
+	SAFETENSORS_IF("F16", uint16_t, safetensors_half);
+	SAFETENSORS_IF("BF16", uint16_t, safetensors_bfloat16);
+	SAFETENSORS_IF("BOOL", uint8_t, (double));
+	SAFETENSORS_IF("U8", uint8_t, (double));
+	SAFETENSORS_IF("I8", int8_t, (double));
+	SAFETENSORS_IF("I16", int16_t, (double));
+	SAFETENSORS_IF("I32", int32_t, (double));
+	SAFETENSORS_IF("I64", int64_t, (double));
+#undef SAFETENSORS_IF
+	return (double)NAN;
 }
 
 #endif

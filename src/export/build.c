@@ -45,8 +45,11 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 			   struct kf_buf *output, bool *good,
 			   struct kf_err *err)
 {
+	/* The example looks for its library beside itself, and where there is
+	 * no /proc the loader cannot tell where that is. */
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
-					   "LC_ALL=C", "TMPDIR=/tmp", NULL };
+					   "LC_ALL=C", "TMPDIR=/tmp",
+					   "LD_LIBRARY_PATH=" FOLDER, NULL };
 	const struct kf_export_request *req = command->req;
 	struct kf_outcome outcome = { 0 };
 	struct kf_binds binds = { 0 };

@@ -6,69 +6,7 @@
 
 #define TEXT_BYTES	(64u << 10)
 
-/* --- names --------------------------------------------------------------- */
-
-/* What an argument or a library may not be called: keywords of C, C++ and
- * Python, and names that the generated files use themselves. */
-static const char *const reserved[] = {
-	"alignas", "alignof", "and", "argc", "argv", "as", "asm", "assert",
-	"async", "auto", "await", "bool", "break", "case", "catch", "char",
-	"class", "const", "continue", "context", "data", "def", "default",
-	"del", "delete", "do", "double", "elif", "else", "enum", "example",
-	"except", "explicit", "export", "extern", "false", "finally", "float",
-	"for", "friend", "from", "global", "goto", "i", "if", "import", "in",
-	"inline", "int", "is", "lambda", "library", "list", "long", "made",
-	"main", "mutable", "namespace", "new", "none", "nonlocal", "not",
-	"operator", "or", "out", "p", "pass", "path", "private", "program",
-	"protected", "public", "raise", "register", "restrict", "return",
-	"safetensors", "self", "short", "signed", "sizeof", "static",
-	"status", "struct", "switch", "template", "this", "throw", "true",
-	"try", "typedef", "typename", "union", "unsigned", "using", "virtual",
-	"void", "volatile", "weights", "while", "with", "wrong", "xor",
-	"yield",
-};
-
-static bool is_reserved(const char *word)
-{
-	for (size_t i = 0; i < KF_COUNT(reserved); i++)
-		if (strcmp(reserved[i], word) == 0)
-			return true;
-	return false;
-}
-
-char *kf_export_ident(const char *name, json_t *taken)
-{
-	struct kf_buf text = { .max = 128 };
-	char *ident, *stem;
-
-	if (isdigit((unsigned char)name[0]) || !name[0] ||
-	    strncasecmp(name, "kf", 2) == 0)
-		kf_buf_puts(&text, "op_");
-	for (const char *c = name; *c; c++) {
-		char lower = (char)tolower((unsigned char)*c);
-		bool word = (unsigned char)*c < 0x80 &&
-			    isalnum((unsigned char)*c);
-
-		if (word)
-			kf_buf_add(&text, &lower, 1);
-		else if (text.len && text.data[text.len - 1] != '_')
-			kf_buf_puts(&text, "_");
-	}
-	while (text.len && text.data[text.len - 1] == '_')
-		text.data[--text.len] = '\0';
-	stem = kf_format("%s%s", text.len ? kf_buf_str(&text) : "tensor",
-			 is_reserved(kf_buf_str(&text)) ? "_" : "");
-	ident = kf_strdup(stem);
-	for (int n = 2; taken && json_object_get(taken, ident); n++) {
-		free(ident);
-		ident = kf_format("%s_%d", stem, n);
-	}
-	if (taken)
-		json_object_set_new(taken, ident, json_true());
-	free(stem);
-	kf_buf_release(&text);
-	return ident;
-}
+/* --- texts --------------------------------------------------------------- */
 
 /* As a string of C, quotes and all. */
 static json_t *literal(const char *prefix, const char *name)
@@ -101,6 +39,22 @@ static json_t *upper(const char *ident)
 	return value;
 }
 
+/* As the text of a comment, which it does not end. */
+static json_t *comment(const char *text)
+{
+	struct kf_buf out = { .max = TEXT_BYTES };
+	json_t *value;
+
+	for (const char *c = text; *c; c++) {
+		kf_buf_add(&out, iscntrl((unsigned char)*c) ? "?" : c, 1);
+		if (*c == '*' && c[1] == '/')
+			kf_buf_puts(&out, " ");
+	}
+	value = kf_json_string(kf_buf_str(&out), out.len);
+	kf_buf_release(&out);
+	return value;
+}
+
 /* --- tensors ------------------------------------------------------------- */
 
 struct type { const char *c, *contract, *safe; double tolerance; };
@@ -130,7 +84,8 @@ static json_t *tensor(const struct kf_tensor_info *t, const char *example,
 	const struct type *type = &types[t->dtype];
 	bool none = t->dtype == KF_DTYPE_NONE;
 	char *ident = none ? kf_strdup("none")
-			   : kf_export_ident(t->name, taken);
+			   : kf_export_tensor_ident(t->name, taken);
+	char *text;
 	json_t *o = json_object(), *shape = json_array();
 
 	for (int i = 0; i < t->rank; i++)
@@ -141,8 +96,7 @@ static json_t *tensor(const struct kf_tensor_info *t, const char *example,
 	set(o, "ID", upper(ident));
 	set(o, "literal", literal("", t->name));
 	set(o, "example", literal(example, t->name));
-	/* Inside a comment; a name may hold anything. */
-	set(o, "label", json_string(strstr(t->name, "*/") ? ident : t->name));
+	set(o, "label", comment(t->name));
 	set(o, "none", json_boolean(none));
 	set(o, "structural", json_boolean(t->structural));
 	set(o, "dtype", json_string(none ? "none" : kf_dtype_name(t->dtype)));
@@ -153,6 +107,9 @@ static json_t *tensor(const struct kf_tensor_info *t, const char *example,
 	set(o, "shape", shape);
 	set(o, "numel", json_integer((json_int_t)t->numel));
 	set(o, "bytes", json_integer((json_int_t)t->bytes));
+	text = kf_format("%g", type->tolerance);
+	set(o, "tolerance", json_string(text));
+	free(text);
 	set(o, "fill", json_string("0.0"));
 	set(o, "comment", json_string(""));
 	free(ident);
@@ -298,18 +255,9 @@ static void set_flags(json_t *o, const struct kf_export_request *req)
 	kf_buf_release(&machine);
 }
 
-static double tolerance(const struct kf_bundle *b)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < b->out_count; i++)
-		most = fmax(most, types[b->out[i].dtype].tolerance);
-	return most;
-}
-
 static void set_program(json_t *o, const struct kf_export_request *req)
 {
-	char *ident = kf_export_ident(req->problem->name, NULL);
+	char *ident = kf_export_program_ident(req->problem->name);
 	char *library = kf_format("lib%s.so", ident);
 
 	set(o, "kforge_export", json_integer(1));
@@ -322,7 +270,7 @@ static void set_program(json_t *o, const struct kf_export_request *req)
 	set(o, "program", json_string(req->candidate->hash));
 	set(o, "problem", json_string(req->problem->hash));
 	set(o, "verified", json_boolean(req->verified));
-	set(o, "verified_words", json_string(req->verdict));
+	set(o, "verified_words", comment(req->verdict));
 	set_flags(o, req);
 	free(library);
 	free(ident);
@@ -334,18 +282,19 @@ enum kf_code kf_export_describe(const struct kf_export_request *req,
 	const struct kf_bundle *b = req->bundle;
 	json_t *o = json_object(), *taken = json_object(), *scalars = NULL;
 	json_int_t given = 0;
-	char *text;
+	char *own;
 	enum kf_code code;
 
 	set_program(o, req);
+	/* A struct's member cannot have the struct's name in C++. */
+	own = kf_format("%s_weights", kf_json_str(o, "id", ""));
+	set(taken, own, json_true());
+	free(own);
 	set(o, "inputs", inputs_of(b, taken, &given));
 	set(o, "in_given", json_integer(given));
 	set(o, "weights", weights_of(b, taken));
 	set(o, "outputs", outputs_of(b, taken));
 	set(o, "out_count", json_integer((json_int_t)b->out_count));
-	text = kf_format("%g", tolerance(b));
-	set(o, "tolerance", json_string(text));
-	free(text);
 	code = scalars_of(b, &scalars, err);
 	set(o, "scalars", scalars);
 	json_decref(taken);

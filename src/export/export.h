@@ -3,6 +3,7 @@
  * a C library with one typed function, or a PyTorch module around it.
  *
  *	describe.c	bundle and program -> the JSON that templates see
+ *	names.c		names that fit C, C++ and Python
  *	tensors.c	weights and an example call -> safetensors
  *	object.c	what the compiled program says about itself
  *	build.c		make, and the example, in the builder's sandbox

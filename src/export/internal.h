@@ -9,9 +9,14 @@
 KF_MUST_CHECK enum kf_code kf_export_describe(
 		const struct kf_export_request *req, json_t **out,
 		struct kf_err *err);
-/* "1_Square matmul_" -> "op_1_square_matmul": fit for C, C++ and Python.
- * taken (may be NULL) holds the names in use and gets this one. */
-char *kf_export_ident(const char *name, json_t *taken);
+
+/* --- names.c ------------------------------------------------------------- */
+/* "1_Square matmul_" -> "op_1_square_matmul", "math" -> "op_math": fit for a
+ * header, a library, functions and an operator. Caller frees. */
+char *kf_export_program_ident(const char *name) KF_NEVER_NULL;
+/* "fc.weight" -> "fc_weight", "int" -> "int_": fit for an argument or a member.
+ * taken holds the names in use and gets this one. Caller frees. */
+char *kf_export_tensor_ident(const char *name, json_t *taken) KF_NEVER_NULL;
 
 /* --- tensors.c ----------------------------------------------------------- */
 /* Writes weights.safetensors into dir. */

@@ -311,6 +311,103 @@ def test_every_problem_in_c_agrees_with_its_reference(scratch):
     assert all(good), list(zip(folders, good))
 
 
+# --- names --------------------------------------------------------------------
+
+# What the generated files might use themselves, keywords of three languages,
+# names of types, macros of headers and of GNU's C.
+NAMES = ("e d i g in inner path argc status printf isnan compare expected_puts "
+         "class lambda constexpr int64_t linux errno context").split()
+WEIGHT_NAMES = "weights out data op_math_weights from".split()
+OUTPUT_NAMES = "wrong made most difference puts expected template".split()
+
+# Every output is the sum of all inputs and weights.
+SUM = """
+int kf_forward(struct kf_call *c)
+{
+	for (int o = 0; o < c->out_count; o++) {
+		TYPE *y = c->out[o].data;
+
+		for (int k = 0; k < 96; k++) {
+			y[k] = 0;
+			for (int i = 0; i < c->in_count; i++)
+				y[k] += ((const TYPE *)c->in[i].data)[k];
+			for (int i = 0; i < c->weight_count; i++)
+				y[k] += ((const TYPE *)c->weight[i].data)[k];
+		}
+	}
+	return 0;
+}
+"""
+
+USER = """
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "op_NAME.h"
+
+int user(struct op_NAME_context *c, const float *x, float *y);
+int user(struct op_NAME_context *c, const float *x, float *y)
+{
+	struct op_NAME_weights w;
+	memset(&w, 0, sizeof(w));
+	w.weights = x;
+	errno = (int)time(NULL) + (int)fabs(x[0]);
+	return op_NAME_set_weights(c, &w) + op_NAME_forward(c, ARGUMENTS);
+}
+"""
+
+
+def write_sums(folder):
+    def tensors(names, **more):
+        return [dict(name=n, shape=["N"], dtype="real", **more) for n in names]
+
+    normal = {"kind": "normal", "mean": 0, "std": 1}
+    folder.mkdir()
+    (folder / "problem.json").write_text(json.dumps({
+        "kforge_problem": 1, "summary": "sums", "sizes": {"N": 96},
+        "inputs": tensors(NAMES, values=normal),
+        "weights": tensors(WEIGHT_NAMES, values=normal),
+        "outputs": tensors(OUTPUT_NAMES), "operations": "N"}))
+    (folder / "reference.c").write_text(
+        "#include <kforge/reference.h>\n" + SUM.replace("TYPE", "kf_real"))
+
+
+def check_names(scratch, name):
+    place = scratch / (name + ".d")
+    place.mkdir()
+    write_sums(place / name)
+    out, made = export(place, "#include <kforge/program.h>\n" +
+                       SUM.replace("TYPE", "float"), problem=place / name)
+    assert "this agrees with the reference" in made["example"], made
+    user = USER.replace("NAME", name).replace(
+        "ARGUMENTS", ", ".join(["x"] * len(NAMES) + ["y"] * len(OUTPUT_NAMES)))
+    (out / "user.c").write_text(user)
+    for compiler, *options in (("gcc", "-std=gnu11"), ("gcc", "-std=c11"),
+                               ("g++", "-xc++", "-std=c++20"),
+                               ("clang++", "-xc++", "-std=c++11")):
+        if shutil.which(compiler):
+            run(compiler, *options, *WARNINGS, "-I", out, "-c", "-o",
+                out / "user.o", out / "user.c")
+    run("make", "-s", "clean", "all", cwd=out)
+    assert "this agrees" in run("./example", cwd=out)
+
+
+def test_no_name_breaks_the_generated_code(scratch):
+    for name in ("math", "time", "string"):
+        check_names(scratch, name)
+
+
+def test_the_example_finds_its_library_from_anywhere(scratch):
+    out, _ = export_busy(scratch)
+    run(out / "example", out / "example.safetensors", cwd=out)
+    dynamic = run("readelf", "-d", out / "libscale_shift.so")
+    assert "soname: [libscale_shift.so]" in dynamic, dynamic
+    dynamic = run("readelf", "-d", out / "example")
+    assert "[libscale_shift.so]" in dynamic, dynamic
+
+
 # --- DLPack -------------------------------------------------------------------
 
 

@@ -11,41 +11,61 @@
 
 #include "export/internal.h"
 
-static void test_names_fit_c_cpp_and_python(void **state)
+struct name { const char *from, *to; };
+
+static void test_programs_are_named_for_headers_and_libraries(void **state)
 {
-	static const struct { const char *from, *to; } rows[] = {
+	static const struct name rows[] = {
 		{ "softmax", "softmax" },
 		{ "1_Square_matrix multiplication_",
 		  "op_1_square_matrix_multiplication" },
-		{ "fc.weight", "fc_weight" },
-		{ "layers.0.w", "layers_0_w" },
-		{ "int", "int_" }, { "class", "class_" }, { "lambda", "lambda_" },
-		{ "in", "in_" }, { "status", "status_" }, { "i", "i_" },
+		{ "a.b--c", "a_b_c" }, { "_x_", "x" },
 		{ "kf_x", "op_kf_x" }, { "Kforge", "op_kforge" },
-		{ "program", "program_" }, { "\xc3\xa9", "tensor" },
-		{ "", "op" }, { "...", "tensor" },
+		{ "\xc3\xa9", "op_program" }, { "", "op_program" },
+		{ "lambda", "op_lambda" }, { "class", "op_class" },
+		{ "math", "op_math" }, { "Time", "op_time" },
+		{ "string", "op_string" }, { "stdio", "op_stdio" },
+		{ "immintrin", "op_immintrin" }, { "m", "op_m" },
+		{ "c", "op_c" }, { "pthread", "op_pthread" },
+		{ "timer", "op_timer" }, { "name", "op_name" },
+		{ "program", "op_program" }, { "example", "op_example" },
+		{ "safetensors", "op_safetensors" },
+		{ "math_2", "math_2" }, { "timers", "timers" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
-		char *ident = kf_export_ident(rows[i].from, NULL);
+		char *ident = kf_export_program_ident(rows[i].from);
 
 		assert_string_equal(ident, rows[i].to);
 		free(ident);
 	}
 }
 
-static void test_names_in_use_are_told_apart(void **state)
+static void test_tensors_are_named_for_arguments(void **state)
 {
-	static const char *const from[] = { "a.b", "a_b", "a.b", "a_b_2" };
-	static const char *const to[] = { "a_b", "a_b_2", "a_b_3", "a_b_2_2" };
+	static const struct name rows[] = {
+		{ "x", "x" }, { "fc.weight", "fc_weight" },
+		{ "layers.0.w", "layers_0_w" }, { "0.weight", "op_0_weight" },
+		{ "kf_x", "op_kf_x" }, { "\xc3\xa9", "tensor" },
+		{ "", "tensor_2" }, { "...", "tensor_3" },
+		{ "int", "int_" }, { "Class", "class_" },
+		{ "lambda", "lambda_" }, { "in", "in_" },
+		{ "constexpr", "constexpr_" }, { "int64_t", "int64_t_" },
+		{ "linux", "linux_" }, { "errno", "errno_" },
+		{ "context", "context_" }, { "self", "self_" },
+		{ "e", "e" }, { "printf", "printf" }, { "out", "out" },
+		/* Those in use are told apart. */
+		{ "a.b", "a_b" }, { "a_b", "a_b_2" }, { "a.b", "a_b_3" },
+		{ "a_b_2", "a_b_2_2" },
+	};
 	json_t *taken = json_object();
 
 	(void)state;
-	for (size_t i = 0; i < KF_COUNT(from); i++) {
-		char *ident = kf_export_ident(from[i], taken);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		char *ident = kf_export_tensor_ident(rows[i].from, taken);
 
-		assert_string_equal(ident, to[i]);
+		assert_string_equal(ident, rows[i].to);
 		free(ident);
 	}
 	json_decref(taken);
@@ -169,8 +189,9 @@ static void test_a_damaged_object_is_harmless(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_fit_c_cpp_and_python),
-		cmocka_unit_test(test_names_in_use_are_told_apart),
+		cmocka_unit_test(
+			test_programs_are_named_for_headers_and_libraries),
+		cmocka_unit_test(test_tensors_are_named_for_arguments),
 		cmocka_unit_test(
 			test_an_object_tells_of_variables_and_allocations),
 		cmocka_unit_test(test_a_damaged_object_is_harmless),
