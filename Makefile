@@ -78,7 +78,7 @@ TRACE_SRC := $(wildcard tests/kill/trace.c)
 RUNNER_SHARED_SRC := $(filter-out src/base/json.c src/base/hash.c,\
 	$(sort $(wildcard src/base/*.c))) \
 	$(filter-out %_json.c,$(wildcard src/platform/driver*.c \
-	src/platform/pack.c src/platform/plan*.c)) \
+	src/platform/pack.c src/platform/plan*.c src/platform/program.c)) \
 	$(sort $(wildcard src/platform/host/*.c src/platform/null/*.c))
 
 LIBRARY := $(BUILD)/libkforge.a

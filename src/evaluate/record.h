@@ -3,8 +3,8 @@
  *
  * host.c, compiled to a shared object, is run twice at the same time in the
  * host sandbox (kforge-runner record), without device and data and with
- * different handles. What it asks for must be the same both times: these are its plans
- * (platform/plan.h), all that a driver needs of it from then on.
+ * different handles. What it asks for must be the same both times: these are
+ * its plans (platform/plan.h), all that a driver needs of it from then on.
  *
  * Errors: trouble of ours is a kf_code. What the program did is in struct
  * kf_call_end, with KF_OK:

@@ -58,7 +58,7 @@ static bool explain_place(const struct kf_host_fault *fault,
 			 about->who, about->doing, fault->text);
 	} else if (fault->region == KF_HOST_HANDLE) {
 		snprintf(end->text, sizeof(end->text), "%s read or wrote "
-			 "through the handle of %s %s: it never meets the "
+			 "through the handle of %s %s: host.c never meets the "
 			 "device's memory, only kernels do", about->who,
 			 fault->text, about->doing);
 	} else {
@@ -158,8 +158,7 @@ static void explain_end(const struct kf_outcome *o,
 	}
 }
 
-/* The end of what it printed, first stdout, then stderr. */
-static void keep_output(const struct kf_outcome *o, struct kf_call_end *end)
+void kf_end_output(const struct kf_outcome *o, struct kf_call_end *end)
 {
 	struct kf_buf all = { .max = 1u << 20 };
 	size_t from;
@@ -180,7 +179,7 @@ void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 		       const struct kf_host_fault *fault,
 		       struct kf_call_end *end)
 {
-	keep_output(outcome, end);
+	kf_end_output(outcome, end);
 	if (why == KF_WAIT_LATE) {
 		end->state = KF_CALL_TIMEOUT;
 		snprintf(end->text, sizeof(end->text), "%s did not finish "

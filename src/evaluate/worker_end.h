@@ -35,5 +35,7 @@ void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 		       const struct kf_outcome *outcome,
 		       const struct kf_host_fault *fault,
 		       struct kf_call_end *end);
+/* Its output alone: the end of what was printed, first stdout, then stderr. */
+void kf_end_output(const struct kf_outcome *outcome, struct kf_call_end *end);
 
 #endif

@@ -17,13 +17,15 @@
  * Written once, before the program is loaded. */
 static const struct kf_fault_context *context;
 
-static void copy_text(char *out, size_t size, const char *text)
+/* Returns how many bytes there was room for. */
+static size_t copy_text(char *out, size_t size, const char *text)
 {
 	size_t i = 0;
 
 	for (; text[i] && i + 1 < size; i++)
 		out[i] = text[i];
 	out[i] = '\0';
+	return i;
 }
 
 static bool was_write(const void *ucontext)
@@ -54,7 +56,7 @@ static void locate(struct kf_host_fault *fault, const void *address)
 	if (!owned)
 		return;
 	fault->region = KF_HOST_OWNED;
-	copy_text(fault->text, sizeof(fault->text), owned);
+	(void)copy_text(fault->text, sizeof(fault->text), owned);
 }
 
 /* The registers that may hold an address. */
@@ -89,21 +91,32 @@ static bool could_be(uint64_t value, const siginfo_t *info)
 #endif
 }
 
-/* Some register still has the handle. */
+/* "input 0 or output 0": the registers that still have a handle. */
 static void find_handle(struct kf_host_fault *fault, const siginfo_t *info,
 			const void *ucontext)
 {
+	const char *name[32];
 	uint64_t value[32];
-	size_t count = registers(ucontext, value);
-	const char *name = NULL;
+	size_t count = registers(ucontext, value), used = 0, at = 0, known = 0;
 
-	for (size_t i = 0; i < count && !name; i++)
-		if (could_be(value[i], info))
-			name = context->handle(context->handle_arg, value[i]);
-	if (!name)
-		return;
-	fault->region = KF_HOST_HANDLE;
-	copy_text(fault->text, sizeof(fault->text), name);
+	for (size_t i = 0; i < count; i++) {
+		if (!could_be(value[i], info))
+			continue;
+		name[known] = context->handle(context->handle_arg, value[i]);
+		for (size_t k = 0; k < known && name[known]; k++)
+			if (name[k] == name[known])
+				name[known] = NULL;
+		known += name[known] != NULL;
+	}
+	for (; used < known && at + 5 < sizeof(fault->text); used++) {
+		if (used)
+			at += copy_text(fault->text + at,
+					sizeof(fault->text) - at, " or ");
+		at += copy_text(fault->text + at, sizeof(fault->text) - at,
+				name[used]);
+	}
+	if (known)
+		fault->region = KF_HOST_HANDLE;
 }
 
 static void on_fault(int signal, siginfo_t *info, void *ucontext)

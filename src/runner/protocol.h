@@ -123,7 +123,7 @@ enum kf_host_region {
 	KF_HOST_ELSEWHERE,
 	KF_HOST_INPUTS,		/* offset counts from the arena's start */
 	KF_HOST_OWNED,		/* the driver's own: text says what */
-	KF_HOST_HANDLE,		/* record: none; text says whose handle it was */
+	KF_HOST_HANDLE,		/* record: none; text: whose handle it was */
 };
 
 struct kf_host_fault {
@@ -179,7 +179,7 @@ enum kf_record_stage { KF_RECORD_LOADING, KF_RECORD_PREPARING,
  * it back as its last act. */
 struct kf_record_answer {
 	uint32_t magic;		/* set by the runner when all is written */
-	uint32_t salt;		/* 12 bits, the highest of them set, not all */
+	uint32_t salt;		/* 12 bits: the highest set, the next clear */
 	uint64_t nonce;
 	uint32_t stage;		/* enum kf_record_stage: what it does now */
 	uint32_t plans_bytes;

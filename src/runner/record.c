@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "platform/host/host.h"
+#include "platform/program.h"
 
 static enum kf_code write_all(const char *bytes, size_t len,
 			      struct kf_err *err)
@@ -46,7 +46,7 @@ static enum kf_code hand_over(const struct kf_recorder *r,
 }
 
 /* A kf_prepare that failed leaves nothing to begin kf_forward with. */
-static void run(struct kf_recorder *r, const struct kf_host_program *program,
+static void run(struct kf_recorder *r, const struct kf_program *program,
 		struct kf_record_answer *answer)
 {
 	bool good = true;
@@ -103,7 +103,7 @@ enum kf_code kf_runner_record(int argc, const char *const *argv,
 {
 	struct kf_recorder *r = kf_alloc(sizeof(*r));
 	struct kf_record_answer *answer = NULL;
-	struct kf_host_program program;
+	struct kf_program program;
 	enum kf_code code = get_ready(r, &answer, err);
 	uint64_t nonce;
 
@@ -116,7 +116,7 @@ enum kf_code kf_runner_record(int argc, const char *const *argv,
 	code = lock_door(err);
 	if (code)
 		return code;
-	kf_host_program_load(argv[0], &program, answer->text);
+	kf_program_load(argv[0], &program, answer->text);
 	if (program.forward)
 		run(r, &program, answer);
 	return hand_over(r, answer, nonce, err);

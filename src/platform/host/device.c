@@ -1,10 +1,11 @@
 /* Call a loaded program, in this process, with memory of its own. */
 #include "platform/host/host.h"
+#include "platform/program.h"
 
 #define DEVICE_ID "cpu:0"
 
 struct kf_device {
-	struct kf_host_program program;
+	struct kf_program program;
 	struct kf_host_memory memory;
 };
 
@@ -36,7 +37,7 @@ enum kf_code kf_host_load(struct kf_device *dev, const char *artefact_path,
 		return kf_fail(err, KF_E_INPUT,
 			       "%s is not a path with a folder",
 			       artefact_path);
-	kf_host_program_load(artefact_path, &dev->program, refused);
+	kf_program_load(artefact_path, &dev->program, refused);
 	return KF_OK;
 }
 
@@ -102,7 +103,7 @@ void kf_host_close(struct kf_device *dev)
 {
 	if (!dev)
 		return;
-	kf_host_program_unload(&dev->program);
+	kf_program_unload(&dev->program);
 	kf_host_memory_release(&dev->memory);
 	free(dev);
 }

@@ -6,8 +6,7 @@
  *	measure.c   what it was measured to do
  *	compile.c   source to shared object
  *	memory.c    kf_temp and kf_keep
- *	program.c   load a shared object
- *	device.c    call it
+ *	device.c    load (platform/program.h) and call
  *	host.c      the table
  */
 #ifndef KF_PLATFORM_HOST_H
@@ -42,18 +41,6 @@ struct kf_host_measured {
 /* Takes well under a second. cache_bytes: of the last level. */
 void kf_host_measure(unsigned threads, uint64_t cache_bytes,
 		     uint64_t memory_bytes, struct kf_host_measured *out);
-
-/* --- program.c: what host runner and recorder load ---------------------- */
-typedef int kf_host_program_fn(struct kf_call *c);
-
-struct kf_host_program {
-	void *object;			/* from dlopen; NULL: not loaded */
-	kf_host_program_fn *prepare, *forward;	/* NULL: it has none */
-};
-/* refused gets a sentence if it is unusable, else "". path has a slash. */
-void kf_host_program_load(const char *path, struct kf_host_program *out,
-			  char refused[256]);
-void kf_host_program_unload(struct kf_host_program *program);
 
 /* --- memory.c: what kf_temp and kf_keep hand out ------------------------ */
 #define KF_HOST_SLOTS 16

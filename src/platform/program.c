@@ -1,13 +1,15 @@
 /* A program is a shared object with functions of known names. */
-#include "platform/host/host.h"
+#include "platform/program.h"
 
 #include <dlfcn.h>
 
+#include "base/base.h"
+
 /* ISO C has no cast from an object pointer to a function pointer. */
-static kf_host_program_fn *function(void *object, const char *name)
+static kf_program_fn *function(void *object, const char *name)
 {
 	void *symbol = dlsym(object, name);
-	kf_host_program_fn *fn;
+	kf_program_fn *fn;
 
 	memcpy(&fn, &symbol, sizeof(fn));
 	return fn;
@@ -26,10 +28,10 @@ static const char *without_path(const char *why, const char *path)
 	return why;
 }
 
-void kf_host_program_load(const char *path, struct kf_host_program *out,
-			  char refused[256])
+void kf_program_load(const char *path, struct kf_program *out,
+		     char refused[256])
 {
-	*out = (struct kf_host_program) { 0 };
+	*out = (struct kf_program) { 0 };
 	refused[0] = '\0';
 	out->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!out->object) {
@@ -44,9 +46,9 @@ void kf_host_program_load(const char *path, struct kf_host_program *out,
 			 "kf_forward with C linkage");
 }
 
-void kf_host_program_unload(struct kf_host_program *program)
+void kf_program_unload(struct kf_program *program)
 {
 	if (program->object)
 		dlclose(program->object);
-	*program = (struct kf_host_program) { 0 };
+	*program = (struct kf_program) { 0 };
 }
