@@ -21,6 +21,7 @@ struct lines {
 	size_t at, len;			/* what of the chunk is not used yet */
 	struct kf_buf line;
 	bool too_long, ended;
+	int failure;			/* why it ended early: errno; 0: not */
 	uint64_t number;		/* of the line in hand, from 1 */
 };
 
@@ -75,6 +76,12 @@ static void read_some(struct lines *in)
 	in->ended = got <= 0;
 	in->at = 0;
 	in->len = got > 0 ? (size_t)got : 0;
+	if (got >= 0)
+		return;
+	/* Nobody knows how a line that was cut here would have gone on. */
+	in->failure = errno;
+	in->too_long = false;
+	kf_buf_clear(&in->line);
 }
 
 static bool is_blank(const struct kf_buf *line)
@@ -239,6 +246,22 @@ static void converse(struct session *s)
 	}
 }
 
+static int how_it_ended(const struct session *s)
+{
+	struct kf_err err = { 0 };
+
+	if (s->reader_left)
+		return KF_EXIT_IO;
+	if (*kf_cli_cancel())
+		return KF_EXIT_CANCELED;
+	if (!s->in.failure)
+		return KF_EXIT_GOOD;
+	kf_fail(&err, KF_E_IO, "cannot read standard input after line %llu: "
+		"%s; the lines before it are answered",
+		(unsigned long long)s->in.number, strerror(s->in.failure));
+	return kf_cli_fail(&err);
+}
+
 int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 {
 	struct session *s = kf_alloc(sizeof(*s));
@@ -260,10 +283,7 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 	}
 	work->scratch_folder = scratch.path;
 	converse(s);
-	if (s->reader_left)
-		status = KF_EXIT_IO;
-	else if (*kf_cli_cancel())
-		status = KF_EXIT_CANCELED;
+	status = how_it_ended(s);
 out:
 	kf_pool_free(s->pool);
 	if (kf_temporary_remove(&scratch, &err))

@@ -7,6 +7,8 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -370,6 +372,35 @@ def workers(process):
     path = f"/proc/{process.pid}/task/{process.pid}/children"
     return [int(pid) for pid in
             pathlib.Path(path).read_text(encoding="ascii").split()]
+
+
+def test_input_that_cannot_be_read_is_no_end_of_input(scratch):
+    folder = os.open(scratch, os.O_RDONLY)
+    with subprocess.Popen([KFORGE, *LINES], env=environment(), stdin=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        os.close(folder)
+        run = finish(process)
+    assert run.status == EXIT["io"] and not run.out, run
+    assert "cannot read standard input after line 0: Is a dir" in run.err, run
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    far = socket.create_connection(listening.getsockname())
+    near, _ = listening.accept()
+    with subprocess.Popen([KFORGE, *LINES], env=environment(), stdin=near,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        near.close()
+        far.sendall(f"{request('whole')}\n{request('cut')[:-9]}".encode())
+        answer = json.loads(process.stdout.readline())
+        assert answer["id"] == "whole", answer
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                       struct.pack("ii", 1, 0))
+        far.close()     # a reset, not an end
+        run = finish(process)
+    listening.close()
+    assert run.status == EXIT["io"] and not run.out, run
+    assert "after line 1: Connection reset" in run.err, run
 
 
 def test_a_worker_that_dies_takes_only_its_own_line(scratch):
