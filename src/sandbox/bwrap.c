@@ -172,8 +172,6 @@ void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
 	kf_words_add(words, spec->cwd ? spec->cwd : "/");
 	add_number(words, "--json-status-fd", (uint64_t)fds->status);
 	add_number(words, "--seccomp", (uint64_t)fds->filter);
-	add_number(words, "--block-fd", (uint64_t)fds->gate);
-	add_number(words, "--sync-fd", (uint64_t)fds->gate_keeper);
 	kf_words_add(words, "--");
 	add_all(words, spec->argv);
 }

@@ -22,10 +22,9 @@ char *kf_bwrap_find(void);
 /* Descriptors that bwrap itself gets. */
 struct kf_bwrap_fds {
 	int status;		/* for its JSON */
-	int filter;		/* the system call filter */
-	int gate;		/* it starts the program when a byte arrives */
-	int gate_keeper;	/* the gate's other end: without it bwrap would
-				   take our death for the byte */
+	int filter;		/* the system call filter, which it reads last:
+				   it starts nothing before the whole of it has
+				   come, and fails if none comes */
 };
 /* The whole command line. */
 void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,12 +28,14 @@ struct launch {
 	struct kf_words argv, env;
 	char *program;		/* owned */
 	char *cwd;		/* owned */
-	int pipe[5][2];		/* out, errout, status, report, gate */
-	int null_fd, filter_fd;
-	void *filter;		/* owned; weak tier */
+	int pipe[4][2];		/* out, errout, status, report */
+	int gate[2];		/* bwrap's end, ours */
+	int null_fd;
+	void *filter;		/* owned; the compiled system call filter */
+	size_t filter_bytes;
 };
 
-enum { OUT, ERROUT, STATUS, REPORT, GATE };
+enum { OUT, ERROUT, STATUS, REPORT };
 
 static enum kf_code check_limits(const struct kf_limits *limits,
 				 struct kf_err *err)
@@ -83,16 +85,19 @@ static enum kf_code launch_init(struct launch *l,
 {
 	*l = (struct launch) {
 		.child = { .landlock_fd = -1 },
-		.pipe = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 },
-			  { -1, -1 } },
+		.pipe = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.gate = { -1, -1 },
 		.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC),
-		.filter_fd = -1,
 	};
 	if (l->null_fd < 0)
 		return kf_fail_errno(err, "cannot open /dev/null");
 	for (size_t i = 0; i < KF_COUNT(l->pipe); i++)
 		if (pipe2(l->pipe[i], O_CLOEXEC))
 			return kf_fail_errno(err, "cannot make a pipe");
+	/* A socket, so that its end can be told while others, forked by other
+	 * threads just now, still hold it. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, l->gate))
+		return kf_fail_errno(err, "cannot make a pair of sockets");
 	for (size_t i = 0; i < spec->fd_count; i++)
 		l->child.fd[l->child.fd_count++] = spec->fd[i];
 	l->child.in = l->null_fd;
@@ -115,9 +120,10 @@ static void launch_release(struct launch *l)
 		close_fd(&l->pipe[i][0]);
 		close_fd(&l->pipe[i][1]);
 	}
+	close_fd(&l->gate[0]);
+	close_fd(&l->gate[1]);
 	close_fd(&l->child.landlock_fd);
 	close_fd(&l->null_fd);
-	close_fd(&l->filter_fd);
 	kf_words_release(&l->argv);
 	kf_words_release(&l->env);
 	free(l->program);
@@ -163,12 +169,34 @@ static int add_own_fd(struct kf_child *child, int source)
 	return target;
 }
 
+/* The filter as the kernel wants it, in memory. */
+static enum kf_code load_filter(struct launch *l,
+				enum kf_filter_company company,
+				struct kf_err *err)
+{
+	int fd = kf_filter_common_fd(company, err);
+	struct stat st;
+	ssize_t got = -1;
+
+	if (fd < 0)
+		return KF_E_UNAVAIL;
+	l->filter = kf_alloc(FILTER_BYTES);
+	if (fstat(fd, &st) == 0 && st.st_size <= FILTER_BYTES)
+		got = read(fd, l->filter, FILTER_BYTES);
+	close_fd(&fd);
+	if (got <= 0)
+		return kf_fail_errno(err, "cannot read the system call filter");
+	l->filter_bytes = (size_t)got;
+	return KF_OK;
+}
+
 static enum kf_code prepare_bwrap(struct launch *l,
 				  const struct kf_sandbox_spec *spec,
 				  struct kf_err *err)
 {
 	const char *named = getenv("KFORGE_BWRAP");
 	struct kf_bwrap_fds fds;
+	enum kf_code code;
 
 	l->program = kf_bwrap_find();
 	if (!l->program && named && *named)
@@ -180,40 +208,13 @@ static enum kf_code prepare_bwrap(struct launch *l,
 			       "(bubblewrap): not installed; install it (on "
 			       "Debian: apt install bubblewrap), or ask for "
 			       "less protection with --sandbox=weak");
-	l->filter_fd = kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
-	if (l->filter_fd < 0)
-		return KF_E_UNAVAIL;
+	code = load_filter(l, KF_FILTER_NAMESPACES, err);
+	if (code)
+		return code;
 	fds.status = add_own_fd(&l->child, l->pipe[STATUS][1]);
-	fds.filter = add_own_fd(&l->child, l->filter_fd);
-	fds.gate = add_own_fd(&l->child, l->pipe[GATE][0]);
-	fds.gate_keeper = add_own_fd(&l->child, l->pipe[GATE][1]);
+	fds.filter = add_own_fd(&l->child, l->gate[0]);
 	kf_bwrap_command(spec, l->program, &fds, &l->argv);
 	l->env.word = kf_alloc(sizeof(l->env.word[0]));
-	return KF_OK;
-}
-
-/* The filter as the kernel wants it, in memory. */
-static enum kf_code load_filter(struct launch *l, struct kf_err *err)
-{
-	struct stat st;
-	ssize_t got = -1;
-
-	l->filter_fd = kf_filter_common_fd(kf_landlock_abi() >=
-					   KF_LANDLOCK_SIGNALS
-					   ? KF_FILTER_SIGNALS_SCOPED
-					   : KF_FILTER_ALONE, err);
-	if (l->filter_fd < 0)
-		return KF_E_UNAVAIL;
-	l->filter = kf_alloc(FILTER_BYTES);
-	if (fstat(l->filter_fd, &st) == 0 && st.st_size <= FILTER_BYTES)
-		got = read(l->filter_fd, l->filter, FILTER_BYTES);
-	if (got <= 0)
-		return kf_fail_errno(err, "cannot read the system call filter");
-	l->child.filter = (struct sock_fprog) {
-		.len = (unsigned short)((size_t)got /
-					sizeof(struct sock_filter)),
-		.filter = l->filter,
-	};
 	return KF_OK;
 }
 
@@ -246,9 +247,15 @@ static enum kf_code prepare_weak(struct launch *l, struct kf_sandbox *box,
 		box->tmp_path = NULL;
 		return code;
 	}
-	code = load_filter(l, err);
+	code = load_filter(l, kf_landlock_abi() >= KF_LANDLOCK_SIGNALS ?
+			      KF_FILTER_SIGNALS_SCOPED : KF_FILTER_ALONE, err);
 	if (code)
 		return code;
+	l->child.filter = (struct sock_fprog) {
+		.len = (unsigned short)(l->filter_bytes /
+					sizeof(struct sock_filter)),
+		.filter = l->filter,
+	};
 	if (kf_landlock_abi()) {
 		l->child.landlock_fd = kf_landlock_new(spec, box->tmp_path,
 						       err);
@@ -305,8 +312,9 @@ static enum kf_code launch(struct launch *l, struct kf_sandbox *box,
 		kf_child_become(&l->child);
 	}
 	box->pid_fd = (int)syscall(SYS_pidfd_open, box->pid, 0);
-	for (size_t i = 0; i < GATE; i++)
+	for (size_t i = 0; i < KF_COUNT(l->pipe); i++)
 		close_fd(&l->pipe[i][1]);
+	close_fd(&l->gate[0]);
 	if (started(l->pipe[REPORT][0], &trouble)) {
 		take_fd(&l->pipe[OUT][0], &box->out_fd);
 		take_fd(&l->pipe[ERROUT][0], &box->errout_fd);
@@ -320,9 +328,30 @@ static enum kf_code launch(struct launch *l, struct kf_sandbox *box,
 		       l->program, trouble.step, strerror(trouble.number));
 }
 
-/* bwrap stands at the gate with everything mounted but nothing started. The
- * kernel's wait for a group to take its first process in goes on meanwhile. If
- * bwrap has failed instead, kf_sandbox_wait tells why. */
+/* bwrap reads the filter from the gate when everything is mounted, and waits
+ * for its end: without it it fails, so if we die nothing is started. If it has
+ * gone already it failed itself, and kf_sandbox_wait tells why. */
+static enum kf_code send_filter(const struct launch *l, struct kf_err *err)
+{
+	const char *filter = l->filter;
+	size_t sent = 0;
+
+	while (sent < l->filter_bytes) {
+		ssize_t put = send(l->gate[1], filter + sent,
+				   l->filter_bytes - sent, MSG_NOSIGNAL);
+
+		if (put < 0 && errno == EPIPE)
+			return KF_OK;
+		if (put < 0 && errno != EINTR)
+			return kf_fail_errno(err, "cannot start the sandbox");
+		sent += put > 0 ? (size_t)put : 0;
+	}
+	shutdown(l->gate[1], SHUT_WR);
+	return KF_OK;
+}
+
+/* The kernel's wait for a group to take its first process in goes on while
+ * bwrap mounts. */
 static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
 			      struct kf_err *err)
 {
@@ -333,9 +362,7 @@ static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
 		code = kf_cgroup_enter(box->cgroup, box->init, err);
 	if (code && kf_sandbox_ended(box))
 		code = KF_OK;	/* it failed before it could enter */
-	if (!code && write(l->pipe[GATE][1], "g", 1) != 1)
-		code = kf_fail_errno(err, "cannot start the sandbox");
-	return code;
+	return code ? code : send_filter(l, err);
 }
 
 static struct kf_sandbox *box_new(const struct kf_sandbox_spec *spec)

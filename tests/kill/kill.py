@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from points import ANSWER, NO_ANSWER, SPAWN, Play, Scene, each, points
+from points import ANSWER, NO_ANSWER, Play, Scene, each, points
 from harness import EXIT, run_tests
 
 NO_RUN = ("nothing to go on with", "is not a run", "there is no run")
@@ -59,15 +59,6 @@ def go_on(scene, safe):
     assert not scene.leftovers(), scene.leftovers()
 
 
-def is_orphan(line, calls):
-    """bubblewrap's first process waits at a gate until it is in its control
-    group, and binds its life to its parent's only after that: a kill between
-    its start and that call leaves it waiting. It holds nothing of the run."""
-    at_the_gate = calls[-1].name in SPAWN or \
-        calls[-1].about.endswith("/cgroup.procs")
-    return not (at_the_gate and "bwrap --unshare-all" in line)
-
-
 def kill_everywhere(play, chosen):
     started = time.monotonic()
 
@@ -77,8 +68,7 @@ def kill_everywhere(play, chosen):
         done = scene.traced("--at", number, side)
         assert done.status == 128 + signal.SIGKILL, done.result
         try:
-            orphans = [o for o in done.orphans if is_orphan(o, done.calls)]
-            assert not orphans, orphans
+            assert not done.orphans, done.orphans
             check_shown(scene)
             go_on(scene, arrived(done.calls))
         except AssertionError as error:
