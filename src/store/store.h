@@ -41,9 +41,9 @@ const char *kf_store_dir(const struct kf_store *store);
  * UINT64_MAX if its number is not known. */
 uint64_t kf_store_holder(const char *run_dir);
 
-/* The run's settings (command line, versions, device), as JSON; written once:
- * a second time is KF_E_INPUT. Reading them before that is KF_E_INPUT, too: the
- * run was stopped before it had begun. */
+/* The run's settings (what was asked for), as JSON; written once: a second time
+ * is KF_E_INPUT. Reading them before that is KF_E_INPUT, too: the run was
+ * stopped before it had begun. */
 enum kf_code kf_store_settings_set(struct kf_store *store,
 		const json_t *settings, struct kf_err *err);
 enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
