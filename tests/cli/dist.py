@@ -17,10 +17,14 @@ OF_LIBC = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libmvec|libdl|"
                      r"libpthread|librt|libresolv|libutil|libanl)\.so")
 
 
-def script(name, *arguments, **env):
-    done = subprocess.run([ROOT / "scripts" / name, *arguments], text=True,
-                          env=dict(os.environ, BUILD=str(BUILD), **env),
+def start_script(name, *arguments, **env):
+    return subprocess.run([ROOT / "scripts" / name, *arguments], text=True,
+                          env={**os.environ, "BUILD": str(BUILD), **env},
                           capture_output=True, check=False)
+
+
+def script(name, *arguments, **env):
+    done = start_script(name, *arguments, **env)
     assert done.returncode == 0, done
     return done
 
@@ -156,6 +160,19 @@ def test_a_second_dist_is_the_same_byte_for_byte(scratch):
     name = root.name + ".tar.gz"
     assert (scratch / "again" / name).read_bytes() == \
         (Dist.root().parent.parent / name).read_bytes()
+
+
+def test_dist_says_why_it_cannot_be_made(scratch):
+    (scratch / "old").write_text("#!/bin/sh\necho bubblewrap 0.4.1\n")
+    (scratch / "old").chmod(0o755)
+    for env, said in (
+            ({"KFORGE_BWRAP": "/none"}, "KFORGE_BWRAP is /none, which is no"),
+            ({"KFORGE_BWRAP": "/bin/false"}, "/bin/false --version fails"),
+            ({"KFORGE_BWRAP": str(scratch / "old")}, "is older than 0.7"),
+            ({"BUILD": str(scratch)}, f"{scratch}/kforge")):
+        done = start_script("dist", VERSION="0", DIST=str(scratch / "out"),
+                            **env)
+        assert done.returncode and said in done.stderr, (said, done)
 
 
 def test_install_and_uninstall(scratch):
