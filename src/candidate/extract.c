@@ -182,22 +182,41 @@ static bool check_size(struct kf_candidate *candidate)
 	return true;
 }
 
+/* A two-part program's file in C is the one that launches. */
+static bool is_host_part(const struct kf_platform *platform,
+			 const struct kf_language *language)
+{
+	return platform->driver && platform->driver->two_part &&
+	       language->facts == kf_c_facts;
+}
+
+static bool screen_file(const struct kf_source_file *file,
+			const struct kf_platform *platform, char *why,
+			size_t why_size)
+{
+	size_t k = platform_index(platform, file->name);
+	const struct kf_language *language =
+		kf_language_by_name(platform->file[k].language);
+
+	if (!language)
+		return true;
+	if (is_host_part(platform, language))
+		return kf_host_screen(file->name, file->text, file->len, why,
+				      why_size);
+	return language->screen(file->name, file->text, file->len, why,
+				why_size);
+}
+
 static void screen_files(struct kf_candidate *candidate,
 			 const struct kf_platform *platform)
 {
 	char why[400];
 
-	for (size_t i = 0; i < candidate->file_count; i++) {
-		const struct kf_source_file *file = &candidate->file[i];
-		size_t k = platform_index(platform, file->name);
-		const struct kf_language *language =
-			kf_language_by_name(platform->file[k].language);
-
-		if (language && !language->screen(file->name, file->text,
-						  file->len, why, sizeof(why)))
+	for (size_t i = 0; i < candidate->file_count; i++)
+		if (!screen_file(&candidate->file[i], platform, why,
+				 sizeof(why)))
 			kf_candidate_refuse(candidate, KF_EXTRACT_FORBIDDEN,
 					    "%s", why);
-	}
 }
 
 void kf_candidate_screen(struct kf_candidate *candidate,

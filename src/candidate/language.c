@@ -7,6 +7,22 @@ static const char *const c_alias[] = { "c", "h", "c89", "c99", "c11", "c17",
 static const char *const c_related[] = { "cpp", "c++", "cc", "cxx", "hpp",
 					 "objective-c", NULL };
 
+static const char *const opencl_alias[] = { "opencl", "cl", "clc", "opencl-c",
+					    "opencl_c", NULL };
+static const char *const opencl_related[] = { "c", "cpp", "c++", NULL };
+static const char *const cuda_alias[] = { "cuda", "cu", "cuda-c", "cuda-cpp",
+					  "cuda-c++", NULL };
+static const char *const cuda_related[] = { "cpp", "c++", "cc", "cxx", "hpp",
+					    NULL };
+
+/* Both are C enough for its brackets, comments and directives. */
+static void kernel_facts(const char *text, size_t len, const char *entry,
+			 struct kf_facts *out)
+{
+	(void)entry;
+	kf_c_facts(text, len, "", out);
+}
+
 static const struct kf_language languages[] = {
 	{
 		.name = "c",
@@ -14,6 +30,22 @@ static const struct kf_language languages[] = {
 		.alias = c_alias,
 		.related = c_related,
 		.facts = kf_c_facts,
+		.screen = kf_c_screen,
+	},
+	{
+		.name = "opencl",
+		.title = "OpenCL C",
+		.alias = opencl_alias,
+		.related = opencl_related,
+		.facts = kernel_facts,
+		.screen = kf_c_screen,
+	},
+	{
+		.name = "cuda",
+		.title = "CUDA C++",
+		.alias = cuda_alias,
+		.related = cuda_related,
+		.facts = kernel_facts,
 		.screen = kf_c_screen,
 	},
 };

@@ -1,7 +1,8 @@
 /*
  * language.h - what extraction knows of a programming language, by the name
- * that a platform gives its files. A language that is not in the table has no
- * checks: its blocks are found by file name or by a tag that is its name.
+ * that a platform gives its files. Languages of kernels have no entry: that is
+ * host.c's. A language that is not in the table has no checks: its blocks are
+ * found by file name or by a tag that is its name.
  */
 #ifndef KF_LANGUAGE_H
 #define KF_LANGUAGE_H
@@ -38,5 +39,9 @@ bool kf_tag_is_diff(const char *tag);
 /* The screen of C (screen.c); see struct kf_language. */
 bool kf_c_screen(const char *name, const char *text, size_t len, char *why,
 		 size_t why_size);
+/* The same of host.c in a two-part program: besides, it may include nothing but
+ * the headers of standard C and of the launch API. */
+bool kf_host_screen(const char *name, const char *text, size_t len, char *why,
+		    size_t why_size);
 
 #endif

@@ -19,8 +19,20 @@ struct screen {
 	const char *name;	/* of the file */
 	char *why;		/* "" while nothing was found */
 	size_t why_size;
+	bool host;		/* it is host.c of a two-part program */
 	bool uses_asm, macro_reads_file;
 	unsigned macro_line;
+};
+
+/* What host.c may include. */
+static const char *const host_headers[] = {
+	"kforge/launch.h", "kforge/program.h",
+	"assert.h", "complex.h", "ctype.h", "errno.h", "fenv.h", "float.h",
+	"inttypes.h", "iso646.h", "limits.h", "locale.h", "math.h", "setjmp.h",
+	"signal.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h",
+	"stddef.h", "stdint.h", "stdio.h", "stdlib.h", "stdnoreturn.h",
+	"string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h",
+	"wctype.h",
 };
 
 static const char *const asm_words[] = { "asm", "__asm__", "__asm" };
@@ -92,6 +104,15 @@ static bool header_name(const struct kf_tok *rest, const char **name,
 	return true;
 }
 
+static bool is_host_header(const char *name, size_t len)
+{
+	for (size_t i = 0; i < KF_COUNT(host_headers); i++)
+		if (strlen(host_headers[i]) == len &&
+		    memcmp(host_headers[i], name, len) == 0)
+			return true;
+	return false;
+}
+
 static void check_include(struct screen *s, const struct kf_tok *directive)
 {
 	struct kf_tok rest = kf_lex_rest(&s->lex);
@@ -109,6 +130,12 @@ static void check_include(struct screen *s, const struct kf_tok *directive)
 		forbid(s, directive->line, "#%.*s of the path \"%.*s\" is not "
 		       "allowed; only standard headers and kforge/program.h "
 		       "are there", (int)directive->len, directive->at,
+		       (int)(len < 80 ? len : 80), name);
+	else if (s->host && !is_host_header(name, len))
+		forbid(s, directive->line, "#include of \"%.*s\" is not "
+		       "allowed in this file, which launches kernels by "
+		       "<kforge/launch.h> and includes besides only "
+		       "<kforge/program.h> and headers of standard C",
 		       (int)(len < 80 ? len : 80), name);
 }
 
@@ -320,10 +347,11 @@ static void directive(struct screen *s)
 		tok = kf_lex_next(&s->lex);
 }
 
-bool kf_c_screen(const char *name, const char *text, size_t len, char *why,
-		 size_t why_size)
+static bool look_through(const char *name, const char *text, size_t len,
+			 bool host, char *why, size_t why_size)
 {
-	struct screen s = { .name = name, .why = why, .why_size = why_size };
+	struct screen s = { .name = name, .why = why, .why_size = why_size,
+			    .host = host };
 	struct kf_tok tok;
 
 	why[0] = '\0';
@@ -347,4 +375,16 @@ bool kf_c_screen(const char *name, const char *text, size_t len, char *why,
 		       "assembler directive that reads a file");
 	kf_lex_release(&s.lex);
 	return !why[0];
+}
+
+bool kf_c_screen(const char *name, const char *text, size_t len, char *why,
+		 size_t why_size)
+{
+	return look_through(name, text, len, false, why, why_size);
+}
+
+bool kf_host_screen(const char *name, const char *text, size_t len, char *why,
+		    size_t why_size)
+{
+	return look_through(name, text, len, true, why, why_size);
 }

@@ -400,6 +400,57 @@ static void test_two_files_come_in_the_platforms_order(void **state)
 	assert_int_equal(failed, 0);
 }
 
+/* Kernels in a language that is known: its tags, and no entry in it. */
+static struct kf_platform_file opencl_files[] = {
+	{ .name = (char[]) { "kernels.cl" }, .language = (char[]) { "opencl" },
+	  .required = true },
+	{ .name = (char[]) { "host.c" }, .language = (char[]) { "c" },
+	  .required = true },
+};
+static const struct kf_driver two_part = { .two_part = true };
+static const struct kf_platform opencl = {
+	.name = (char[]) { "opencl" }, .file = opencl_files, .file_count = 2,
+	.driver = &two_part,
+};
+#define KERNEL "__kernel void k(__global float *x)\n{\n}\n"
+#define LAUNCH "#include <kforge/launch.h>\n" FWD
+
+static void test_kernels_and_what_launches_them_are_told_apart(void **state)
+{
+	static const struct {
+		const char *what, *reply;
+		enum kf_extract_end end;
+	} rows[] = {
+		{ "both named", F "opencl kernels.cl\n" KERNEL F "\n" F "c host.c\n" LAUNCH F, GOOD },
+		{ "the other way", F "c host.c\n" LAUNCH F "\n" F "opencl kernels.cl\n" KERNEL F, GOOD },
+		{ "an alias", F "clc\n" KERNEL F "\n" F "c\n" LAUNCH F, GOOD },
+		{ "named, with C's tag", F "c kernels.cl\n" KERNEL F "\n" F "c host.c\n" LAUNCH F, GOOD },
+		{ "kernels alone", F "opencl kernels.cl\n" KERNEL F, KF_EXTRACT_NO_CODE },
+		{ "host alone", F "c host.c\n" LAUNCH F, KF_EXTRACT_NO_CODE },
+		{ "host without an entry", F "opencl\n" KERNEL F "\n" F "c\nint x;\n" F, KF_EXTRACT_NO_ENTRY },
+		{ "the vendor's header", F "opencl\n" KERNEL F "\n" F "c host.c\n#include <CL/cl.h>\n" LAUNCH F, KF_EXTRACT_FORBIDDEN },
+		{ "a file of the machine", F "opencl\n#include \"/etc/passwd\"\n" KERNEL F "\n" F "c host.c\n" LAUNCH F, KF_EXTRACT_FORBIDDEN },
+	};
+	size_t failed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_candidate got;
+
+		extract_for(&opencl, rows[i].reply, strlen(rows[i].reply),
+			    STOP, &got);
+		if (got.end != rows[i].end || (got.end == GOOD &&
+		    (strcmp(got.file[0].text, KERNEL) != 0 ||
+		     strcmp(got.file[1].text, LAUNCH) != 0))) {
+			print_error("row '%s': %s '%s'\n", rows[i].what,
+				    kf_extract_name(got.end), got.text);
+			failed++;
+		}
+		kf_candidate_release(&got);
+	}
+	assert_int_equal(failed, 0);
+}
+
 /* Pieces of replies in random order: never a crash, and an answer always. */
 static void test_every_reply_gets_a_program_or_words(void **state)
 {
@@ -472,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_ceilings_are_kept),
 		cmocka_unit_test(test_bytes_that_are_not_text_become_text),
 		cmocka_unit_test(test_two_files_come_in_the_platforms_order),
+		cmocka_unit_test(test_kernels_and_what_launches_them_are_told_apart),
 		cmocka_unit_test(test_every_reply_gets_a_program_or_words),
 		cmocka_unit_test(test_hostile_nesting_is_quick),
 	};

@@ -17,15 +17,18 @@ struct row {
 	const char *why;	/* part of the sentence; NULL: nothing is wrong */
 };
 
-static void check_rows(const struct row *rows, size_t count)
+typedef bool screen_fn(const char *name, const char *text, size_t len,
+		       char *why, size_t why_size);
+
+static void check_by(screen_fn *screen, const struct row *rows, size_t count)
 {
 	size_t failed = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *source = rows[i].source, *want = rows[i].why;
 		char why[400];
-		bool good = kf_c_screen("program.c", source, strlen(source),
-					why, sizeof(why));
+		bool good = screen("program.c", source, strlen(source), why,
+				   sizeof(why));
 
 		if (good == !want && (good ? !why[0] : !!strstr(why, want)))
 			continue;
@@ -33,6 +36,11 @@ static void check_rows(const struct row *rows, size_t count)
 		failed++;
 	}
 	assert_int_equal(failed, 0);
+}
+
+static void check_rows(const struct row *rows, size_t count)
+{
+	check_by(kf_c_screen, rows, count);
 }
 
 static void test_reading_the_machines_files_is_refused(void **state)
@@ -165,11 +173,29 @@ static void test_the_entry_is_seen_where_it_is_defined(void **state)
 	assert_int_equal(failed, 0);
 }
 
+static void test_a_host_part_includes_the_launch_api_and_standard_c(void **state)
+{
+	static const struct row rows[] = {
+		{ "#include <kforge/launch.h>\n#include <math.h>\n", NULL },
+		{ "#include \"kforge/program.h\"\n#include <stdint.h>", NULL },
+		{ "#include <cuda_runtime.h>\n", "cuda_runtime.h" },
+		{ "int x;\n#include <CL/cl.h>", "line 2" },
+		{ "#include <sys/mman.h>", "headers of standard C" },
+		{ "#include <kforge/launch.h.h>", "not allowed" },
+		{ "#include \"kernels.cl\"", "not allowed" },
+		{ "#include \"/etc/passwd\"", "path" },
+	};
+
+	(void)state;
+	check_by(kf_host_screen, rows, KF_COUNT(rows));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reading_the_machines_files_is_refused),
 		cmocka_unit_test(test_honest_programs_pass),
+		cmocka_unit_test(test_a_host_part_includes_the_launch_api_and_standard_c),
 		cmocka_unit_test(test_the_entry_is_seen_where_it_is_defined),
 	};
 
