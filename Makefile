@@ -77,9 +77,9 @@ TRACE_SRC := $(wildcard tests/kill/trace.c)
 # drivers, what they need of base, and of libraries only libc and libm.
 RUNNER_SHARED_SRC := $(filter-out src/base/json.c src/base/hash.c,\
 	$(sort $(wildcard src/base/*.c))) \
-	$(filter-out %_json.c,$(wildcard src/platform/driver*.c \
-	src/platform/pack.c src/platform/plan*.c src/platform/program.c)) \
-	$(sort $(wildcard src/platform/host/*.c src/platform/null/*.c))
+	$(filter-out %_json.c %/platform.c %/home.c,\
+	$(sort $(wildcard src/platform/*.c))) \
+	$(sort $(wildcard src/platform/*/*.c))
 
 LIBRARY := $(BUILD)/libkforge.a
 SCDOC := $(shell command -v scdoc)
@@ -89,6 +89,8 @@ PROGRAMS := $(if $(CLI_SRC),$(BUILD)/kforge) \
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
+# What drivers open at run time, in the place of a vendor's.
+STANDIN := $(BUILD)/tests/standin/libcuda.so.1
 TRACE := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TRACE_SRC))
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SRC))
 
@@ -108,7 +110,7 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 all: $(LIBRARY) $(PROGRAMS)
 
-tests: all $(TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(COMPLETIONS) \
+tests: all $(TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(STANDIN) $(COMPLETIONS) \
 	$(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
 
 check: tests
@@ -251,6 +253,11 @@ $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
 
+$(STANDIN): tests/standin/libcuda.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo 'CC   $<'
+	@$(CC) $(PLAIN_CFLAGS) -O1 -g -fPIC -shared -MF $@.d -o $@ $<
+
 $(TRACE): $(TRACE_SRC) $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $<'
@@ -273,4 +280,5 @@ $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags
 	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
-	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d)
+	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d \
+	$(BUILD)/tests/standin/*.d)

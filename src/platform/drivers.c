@@ -5,6 +5,7 @@
 /* The one list. A driver is added here and nowhere else. */
 const struct kf_driver *const kf_drivers[] = {
 	&kf_driver_host,
+	&kf_driver_cuda,
 	&kf_driver_null,
 	NULL,
 };

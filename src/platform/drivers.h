@@ -8,6 +8,7 @@
 #include <kforge/driver.h>
 
 extern const struct kf_driver kf_driver_host;
+extern const struct kf_driver kf_driver_cuda;
 extern const struct kf_driver kf_driver_null;
 
 #endif

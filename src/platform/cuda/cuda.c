@@ -1,0 +1,30 @@
+/* The table. */
+#include "platform/cuda/cuda.h"
+
+#include "platform/drivers.h"
+
+/* Handed on: where libraries lie on machines that have them elsewhere. */
+static const char *const env[] = {
+	"CUDA_HOME", "CUDA_PATH", "CUTLASS_PATH", "VIRTUAL_ENV",
+	"CONDA_PREFIX", "KFORGE_CUDA_DRIVER", "KFORGE_NVRTC", NULL
+};
+
+const struct kf_driver kf_driver_cuda = {
+	.abi = KF_DRIVER_ABI,
+	.name = "cuda",
+	.find = kf_cuda_find,
+	.build = kf_cuda_build,
+	.open = kf_cuda_open,
+	.load = kf_cuda_load,
+	.prepare = kf_cuda_prepare,
+	.forward = kf_cuda_forward,
+	.close = kf_cuda_close,
+	.two_part = true,
+	.attach = kf_cuda_attach,
+	.upload = kf_cuda_upload,
+	.download = kf_cuda_download,
+	.device_ns = kf_cuda_device_ns,
+	.fault = kf_cuda_fault,
+	.paths = kf_cuda_paths,
+	.env = env,
+};

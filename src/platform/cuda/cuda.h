@@ -1,0 +1,227 @@
+/*
+ * cuda.h - the driver for NVIDIA's devices: kernels compiled by NVRTC in the
+ * builder, launch lists replayed by the driver API in the device runner.
+ *
+ *	api.h        what is used of NVIDIA's interfaces
+ *	library.c    where they lie, opening them
+ *	find.c       devices; card.c: their hardware cards
+ *	measure.c    what they were measured to do
+ *	compile.c    kernels.cu to device code; toolkit.c: its headers
+ *	device.c     open, attach, upload, download, close
+ *	memory.c     arenas, their patterns, guards and digests
+ *	load.c       a module and its lists; check.c: does the device do them?
+ *	replay.c     prepare, forward: the launch list again, timed
+ *	tools.c      kernels of our own: a digest of memory, peaks
+ *	fault.c      what a program did wrong, in sentences
+ *	cuda.c       the table
+ */
+#ifndef KF_PLATFORM_CUDA_H
+#define KF_PLATFORM_CUDA_H
+
+#include <kforge/driver.h>
+
+#include "base/base.h"
+#include "platform/cuda/api.h"
+#include "platform/twopart.h"
+
+#define KF_CUDA_DEVICES_MAX	64
+#define KF_CUDA_STAGING_BYTES	(1u << 20)
+#define KF_CUDA_ALIGNMENT	256u	/* of scratch and kept memory */
+#define KF_CUDA_MAPS_MAX	16u	/* tensor maps of one launch */
+
+/* --- library.c: files ----------------------------------------------------- */
+void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+		   void *arg);
+/* Calls add for each folder of headers that belongs to the compiler at path,
+ * best first. */
+typedef void kf_cuda_folder_fn(void *arg, const char *folder);
+void kf_cuda_header_folders(const char *nvrtc_path, kf_cuda_folder_fn *add,
+			    void *arg);
+
+/* --- find.c, card.c, measure.c -------------------------------------------- */
+struct kf_cuda_measured {	/* 0: not measured */
+	double copy_bytes_per_s;	/* read and written bytes together */
+	double f32_flops;		/* multiply-adds count as two */
+	double bf16_flops;		/* on tensor cores, by mma.sync */
+};
+
+struct kf_cuda_facts {		/* plain data: crosses a process */
+	int ordinal;			/* in the order of the PCI bus */
+	char name[96];
+	int major, minor;
+	int driver_version;		/* 13000: CUDA 13.0 */
+	int nvrtc_major, nvrtc_minor;	/* 0: there is none */
+	uint64_t memory_bytes;
+	int units, clock_khz, memory_clock_khz, memory_bits;
+	int l2_bytes, shared_block_bytes, shared_unit_bytes;
+	int registers_unit, threads_unit;
+	struct kf_cuda_measured measured;
+};
+enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
+			  size_t *count, struct kf_err *err);
+void kf_cuda_card(const struct kf_cuda_facts *facts, struct kf_buf *card);
+/* "sm_90a": what NVRTC is told; with the instructions of that device alone
+ * where there are such. */
+void kf_cuda_arch(int major, int minor, char arch[32]);
+/* Takes about half a second; what cannot be measured stays 0. */
+void kf_cuda_measure(const struct kf_cuda_api *api, int device,
+		     struct kf_cuda_measured *out);
+
+/* --- compile.c, toolkit.c ------------------------------------------------- */
+enum kf_code kf_cuda_build(const struct kf_build_request *req,
+			   struct kf_build *out, struct kf_err *err);
+/* The compiler's words as gcc would put them, "kernels.cu:3: error: ...", and
+ * what ptxas says of a kernel in one line. */
+void kf_cuda_log(const char *log, struct kf_buf *out);
+/* Headers of C and C++ that NVRTC lacks, for nvrtcCreateProgram. The first is
+ * the one that every kernels.cu begins with. */
+extern const char *const kf_cuda_header[], *const kf_cuda_header_name[];
+extern const size_t kf_cuda_header_count;
+
+/* --- tools.c: PTX that the driver assembles ------------------------------- */
+/* kf_digest(in, words, out): out[i] += the digest of chunk i of in; words of 16
+ * bytes; a block of KF_CUDA_DIGEST_THREADS for each chunk. */
+#define KF_CUDA_DIGEST_CHUNK	(256u << 10)
+#define KF_CUDA_DIGEST_THREADS	256u
+extern const char kf_cuda_digest_ptx[];
+/* kf_peak(out, rounds), KF_CUDA_PEAK_THREADS a block: float32 multiply-adds,
+ * what one thread does in a round; products of bfloat16 matrices, what one warp
+ * does. */
+#define KF_CUDA_PEAK_THREADS	256u
+#define KF_CUDA_FMA_FLOPS	128.0
+#define KF_CUDA_MMA_FLOPS	32768.0
+extern const char kf_cuda_fma_ptx[], kf_cuda_mma_ptx[];
+
+/* --- device.c, load.c, replay.c, fault.c ---------------------------------- */
+
+struct kf_cuda_limits {
+	int threads, block[3], grid[3];
+	int units, shared_bytes, l2_bytes;
+	int cooperative, clusters, tensor_maps, read_only;
+};
+
+/* One function of a program, ready to be replayed. */
+struct kf_cuda_list {
+	const struct kf_plan *plan;
+	const struct kf_twopart_place *place;	/* a buffer each */
+	void **function;	/* owned; an operation each, NULL: no launch */
+	void *exec;		/* a graph; NULL: operation by operation */
+};
+
+/* What the chunks of an arena are to be. */
+struct kf_cuda_digest {
+	size_t count;
+	uint64_t *want;		/* owned */
+};
+
+struct kf_device {
+	struct kf_cuda_api api;
+	int device;
+	void *context, *stream, *start, *stop, *tools, *digest;
+	struct kf_cuda_limits limits;
+	uint64_t memory_max;
+
+	/* The host opens the gate when all of a call is queued: until then the
+	 * stream waits for *gate to be turn. */
+	uint32_t *gate;			/* pinned */
+	uint64_t gate_at;		/* the same, as the device sees it */
+	uint32_t turn;
+
+	struct kf_shared_memory shared;
+	struct kf_twopart_tensors tensors;
+	bool attached, registered_in, registered_out;
+
+	uint64_t arena[KF_TWOPART_ARENAS];	/* device memory; 0: none */
+	uint64_t arena_bytes[KF_TWOPART_ARENAS];	/* multiples of 16 */
+	uint64_t flush, flush_bytes;	/* device memory */
+	uint64_t digest_at;		/* device memory */
+	size_t digest_room;		/* chunks */
+	unsigned char *staging;		/* pinned; KF_CUDA_STAGING_BYTES */
+	struct kf_cuda_digest inputs, kept;
+
+	struct kf_twopart program;
+	struct kf_twopart_layout layout;
+	char *image;			/* owned; the module's code */
+	void *module;
+	bool loaded, module_used;
+	struct kf_cuda_list prepare, forward;
+
+	uint64_t last_ns;
+	char fault[256];
+	bool failed;			/* nothing but close */
+};
+
+enum kf_code kf_cuda_open(const char *device_id, uint64_t memory_max,
+			  struct kf_device **out, struct kf_err *err);
+enum kf_code kf_cuda_attach(struct kf_device *dev,
+			    const struct kf_shared_memory *m,
+			    const struct kf_call *tensors, struct kf_err *err);
+enum kf_code kf_cuda_load(struct kf_device *dev, const char *artefact_path,
+			  char refused[256], struct kf_err *err);
+enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
+			     int *rc, struct kf_err *err);
+enum kf_code kf_cuda_forward(struct kf_device *dev, struct kf_call *call,
+			     int *rc, struct kf_err *err);
+enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err);
+enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
+			      struct kf_err *err);
+uint64_t kf_cuda_device_ns(const struct kf_device *dev);
+const char *kf_cuda_fault(const struct kf_device *dev);
+void kf_cuda_close(struct kf_device *dev);
+
+/* memory.c. Allocates an arena of bytes, rounded up; the rest is zero. */
+KF_MUST_CHECK enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
+		enum kf_twopart_arena arena, uint64_t bytes,
+		struct kf_err *err);
+/* Queued: scratch and its guards get the pattern; kept memory zeros, its guards
+ * the pattern. */
+KF_MUST_CHECK enum kf_code kf_cuda_fill_scratch(struct kf_device *dev,
+						struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_cuda_fill_kept(struct kf_device *dev,
+					     struct kf_err *err);
+/* What the arena holds now becomes what it is to hold. Waits. */
+KF_MUST_CHECK enum kf_code kf_cuda_digest_take(struct kf_device *dev,
+		enum kf_twopart_arena arena, struct kf_cuda_digest *digest,
+		struct kf_err *err);
+/* The first chunk that is not as it is to be; count of them if there is none.
+ * Waits. */
+KF_MUST_CHECK enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
+		enum kf_twopart_arena arena,
+		const struct kf_cuda_digest *digest, size_t *chunk,
+		struct kf_err *err);
+/* Are the guards of these blocks whole? If not, dev->fault says so. Waits. */
+KF_MUST_CHECK enum kf_code kf_cuda_guards_check(struct kf_device *dev,
+		enum kf_twopart_arena arena,
+		const struct kf_twopart_blocks *blocks, struct kf_err *err);
+
+/* load.c. The module afresh, so that nothing of an earlier call is left in its
+ * variables, and both lists ready. refused as in load. */
+KF_MUST_CHECK enum kf_code kf_cuda_module_load(struct kf_device *dev,
+		char refused[256], struct kf_err *err);
+void kf_cuda_module_unload(struct kf_device *dev);
+/* check.c. May this launch be made? False: why is a sentence's end, for who
+ * wrote the program. */
+bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
+			  void *function, char why[256]);
+
+/* replay.c. Where a buffer's byte lies on the device. */
+uint64_t kf_cuda_address(const struct kf_device *dev,
+			 const struct kf_cuda_list *list,
+			 const struct kf_plan_place *place);
+/* Queues one operation; NVIDIA's result. */
+int kf_cuda_issue(struct kf_device *dev, const struct kf_cuda_list *list,
+		  size_t number);
+/* The map of an argument, KF_CUDA_TENSOR_MAP_BYTES; NVIDIA's result. */
+int kf_cuda_tensor_map(const struct kf_device *dev,
+		       const struct kf_cuda_list *list,
+		       const struct kf_plan_arg *arg, void *map);
+/* What the launch is to NVIDIA's interface; attribute has room for three. */
+struct kf_cuda_launch kf_cuda_launch_of(const struct kf_device *dev,
+		const struct kf_plan_op *op,
+		struct kf_cuda_launch_attribute *attribute);
+
+/* fault.c. False: this result is no program's doing. Else dev->fault is set. */
+bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
+		      int result);
+
+#endif

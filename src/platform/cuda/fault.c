@@ -1,0 +1,82 @@
+/* What a program did wrong on the device, in sentences for who wrote it. */
+#include "platform/cuda/cuda.h"
+
+static const struct { int result; const char *words; } fault[] = {
+	{ KF_CUDA_ILLEGAL_ADDRESS,
+	  "read or wrote memory that is not there (illegal address)" },
+	{ KF_CUDA_MISALIGNED_ADDRESS,
+	  "used an address that is no multiple of the size of what it reads or "
+	  "writes there (misaligned address)" },
+	{ KF_CUDA_ASSERT, "stopped at an assertion that does not hold" },
+	{ KF_CUDA_ILLEGAL_INSTRUCTION,
+	  "ran an instruction that the device refuses, or trapped (illegal "
+	  "instruction)" },
+	{ KF_CUDA_HARDWARE_STACK_ERROR,
+	  "went too deep or broke its stack (hardware stack error)" },
+	{ KF_CUDA_INVALID_ADDRESS_SPACE,
+	  "took an address of one kind of memory for one of another (invalid "
+	  "address space)" },
+	{ KF_CUDA_INVALID_PC, "jumped to where no code is (invalid program "
+			      "counter)" },
+	{ KF_CUDA_LAUNCH_FAILED,
+	  "trapped or broke a rule of the hardware, such as one of barriers "
+	  "(unspecified launch failure)" },
+	{ KF_CUDA_LAUNCH_TIMEOUT,
+	  "ran too long and was stopped by the device (launch timeout)" },
+	{ KF_CUDA_LAUNCH_OUT_OF_RESOURCES,
+	  "wants more registers or memory than a launch may have (out of "
+	  "resources)" },
+	{ KF_CUDA_TENSOR_MEMORY_LEAK,
+	  "did not give back its tensor memory (tensor memory leak)" },
+};
+
+static bool named_before(const struct kf_plan *plan, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (plan->op[i].kind == KF_PLAN_LAUNCH &&
+		    strcmp(plan->op[i].kernel, plan->op[number].kernel) == 0)
+			return true;
+	return false;
+}
+
+/* "kernel axpb", or "one of the kernels a, b": the device does not say. */
+static void name_kernels(const struct kf_plan *plan, struct kf_buf *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->op_count && out->len < 120; i++) {
+		if (plan->op[i].kind != KF_PLAN_LAUNCH ||
+		    named_before(plan, i))
+			continue;
+		kf_buf_printf(out, "%s%.40s", count ? ", " : "",
+			      plan->op[i].kernel);
+		count++;
+	}
+}
+
+bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
+		      int result)
+{
+	struct kf_buf names = { .max = 192 };
+	size_t i = 0;
+
+	while (i < KF_COUNT(fault) && fault[i].result != result)
+		i++;
+	if (i == KF_COUNT(fault))
+		return false;
+	name_kernels(plan, &names);
+	if (strchr(kf_buf_str(&names), ','))
+		snprintf(dev->fault, sizeof(dev->fault),
+			 "one of the kernels %s %s", kf_buf_str(&names),
+			 fault[i].words);
+	else
+		snprintf(dev->fault, sizeof(dev->fault), "kernel %s %s",
+			 kf_buf_str(&names), fault[i].words);
+	kf_buf_release(&names);
+	return true;
+}
+
+const char *kf_cuda_fault(const struct kf_device *dev)
+{
+	return dev->fault[0] ? dev->fault : NULL;
+}

@@ -1,0 +1,213 @@
+/*
+ * Which devices there are. Asked in a process of its own: the driver's library
+ * leaves threads and descriptors behind, and changes what can be forked.
+ */
+#include "platform/apart.h"
+#include "platform/cuda/cuda.h"
+
+#define DEADLINE_NS	(20 * KF_NS_PER_S)
+#define MEASURE_NS	(10 * KF_NS_PER_S)	/* more for each device */
+
+struct found {
+	bool measure;
+	size_t max, count;
+	struct kf_cuda_facts facts[KF_CUDA_DEVICES_MAX];
+};
+
+/* --- CUDA_VISIBLE_DEVICES ------------------------------------------------- */
+
+/* "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"; out needs 41 bytes. */
+static void uuid_text(const unsigned char uuid[16], char out[48])
+{
+	size_t len = (size_t)snprintf(out, 48, "GPU-");
+
+	for (size_t i = 0; i < 16; i++)
+		len += (size_t)snprintf(out + len, 48 - len, "%s%02x",
+					i == 4 || i == 6 || i == 8 || i == 10 ?
+					"-" : "", uuid[i]);
+}
+
+/* Does an entry of the list, a number or the beginning of a name, mean this
+ * device? */
+static bool means(const char *entry, size_t len, int ordinal, const char *uuid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", ordinal);
+	if (strlen(number) == len && strncmp(entry, number, len) == 0)
+		return true;
+	return len > 4 && strncmp(entry, uuid, len) == 0;
+}
+
+static bool is_visible(const struct kf_cuda_api *api, const char *list,
+		       int ordinal, int device)
+{
+	unsigned char uuid[16] = { 0 };
+	char name[48];
+
+	if (!list)
+		return true;
+	api->device_uuid(uuid, device);
+	uuid_text(uuid, name);
+	while (*list) {
+		size_t len = strcspn(list, ",");
+
+		if (len && means(list, len, ordinal, name))
+			return true;
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+/* --- in the child --------------------------------------------------------- */
+
+static int attribute(const struct kf_cuda_api *api, int which, int device)
+{
+	int value = 0;
+
+	return api->device_attribute(&value, which, device) ? 0 : value;
+}
+
+static void describe(const struct kf_cuda_api *api, int ordinal, int device,
+		     struct kf_cuda_facts *f)
+{
+	const struct { int *to; int which; } rows[] = {
+		{ &f->major, KF_CUDA_COMPUTE_CAPABILITY_MAJOR },
+		{ &f->minor, KF_CUDA_COMPUTE_CAPABILITY_MINOR },
+		{ &f->units, KF_CUDA_MULTIPROCESSOR_COUNT },
+		{ &f->clock_khz, KF_CUDA_CLOCK_RATE },
+		{ &f->memory_clock_khz, KF_CUDA_MEMORY_CLOCK_RATE },
+		{ &f->memory_bits, KF_CUDA_GLOBAL_MEMORY_BUS_WIDTH },
+		{ &f->l2_bytes, KF_CUDA_L2_CACHE_SIZE },
+		{ &f->shared_block_bytes,
+		  KF_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN },
+		{ &f->shared_unit_bytes,
+		  KF_CUDA_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR },
+		{ &f->registers_unit, KF_CUDA_MAX_REGISTERS_PER_MULTIPROCESSOR },
+		{ &f->threads_unit, KF_CUDA_MAX_THREADS_PER_MULTIPROCESSOR },
+	};
+	size_t bytes = 0;
+
+	*f = (struct kf_cuda_facts) { .ordinal = ordinal };
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		*rows[i].to = attribute(api, rows[i].which, device);
+	api->driver_version(&f->driver_version);
+	if (api->device_name(f->name, sizeof(f->name), device))
+		snprintf(f->name, sizeof(f->name), "a CUDA device");
+	if (api->device_memory(&bytes, device) == 0)
+		f->memory_bytes = bytes;
+}
+
+static void compiler_version(int *major, int *minor)
+{
+	struct kf_nvrtc nvrtc;
+
+	*major = 0;
+	*minor = 0;
+	if (kf_nvrtc_open(&nvrtc, NULL) == KF_OK &&
+	    nvrtc.version(major, minor))
+		*major = 0;
+	kf_nvrtc_release(&nvrtc);
+}
+
+static enum kf_code look(struct found *found, struct kf_err *err)
+{
+	/* Before the library is opened, which takes it away. */
+	char *visible = kf_strdup(getenv("CUDA_VISIBLE_DEVICES"));
+	struct kf_cuda_api api;
+	int count = 0, major, minor;
+	enum kf_code code = kf_cuda_api_open(&api, err);
+
+	if (code)
+		goto out;
+	code = kf_cuda_check(&api, api.device_count(&count),
+			     "count the devices", err);
+	compiler_version(&major, &minor);
+	for (int i = 0; i < count && found->count < found->max; i++) {
+		struct kf_cuda_facts *facts = &found->facts[found->count];
+		int device;
+
+		if (api.device_get(&device, i) ||
+		    !is_visible(&api, visible, i, device))
+			continue;
+		describe(&api, i, device, facts);
+		facts->nvrtc_major = major;
+		facts->nvrtc_minor = minor;
+		if (found->measure)
+			kf_cuda_measure(&api, device, &facts->measured);
+		found->count++;
+	}
+out:
+	free(visible);
+	return code;
+}
+
+static void in_child(void *arg, struct kf_buf *out)
+{
+	struct found *found = arg;
+
+	if (look(found, NULL))
+		found->count = 0;
+	kf_buf_add(out, found, sizeof(*found));
+}
+
+/* --- in the supervisor ---------------------------------------------------- */
+
+/* Instructions of one generation alone (wgmma) have names of their own since
+ * Hopper. */
+void kf_cuda_arch(int major, int minor, char arch[32])
+{
+	snprintf(arch, 32, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
+}
+
+static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
+{
+	snprintf(info->id, sizeof(info->id), "cuda:%d", facts->ordinal);
+	snprintf(info->name, sizeof(info->name), "%s", facts->name);
+	kf_cuda_arch(facts->major, facts->minor, info->arch);
+	info->memory_bytes = facts->memory_bytes;
+	info->units = (unsigned)facts->units;
+	kf_cuda_card(facts, &info->card);
+}
+
+static enum kf_code judge(const struct kf_apart_end *end, size_t len,
+			  struct kf_err *err)
+{
+	if (end->timed_out)
+		return kf_fail(err, KF_E_UNAVAIL, "the CUDA driver does not "
+			       "answer: nvidia-smi tells if a device is stuck");
+	if (len != sizeof(struct found))
+		return kf_fail(err, KF_E_UNAVAIL, "the CUDA driver crashes "
+			       "(signal %d) when it is asked for its devices",
+			       end->signal);
+	return KF_OK;
+}
+
+/* No driver and no device are not errors: a machine is looked at for what it
+ * has. */
+enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
+			  size_t *count, struct kf_err *err)
+{
+	struct found found = { .measure = measure };
+	struct kf_buf result = { .max = sizeof(found) };
+	uint64_t timeout_ns = DEADLINE_NS;
+	struct kf_apart_end end;
+	struct kf_apart apart;
+	enum kf_code code;
+
+	found.max = max < KF_CUDA_DEVICES_MAX ? max : KF_CUDA_DEVICES_MAX;
+	if (measure)
+		timeout_ns += found.max * MEASURE_NS;
+	code = kf_apart_start(in_child, &found, result.max, &apart, err);
+	if (!code)
+		code = kf_apart_finish(&apart, timeout_ns, &result, &end, err);
+	if (!code)
+		code = judge(&end, result.len, err);
+	if (!code) {
+		memcpy(&found, result.data, sizeof(found));
+		for (size_t i = 0; i < found.count; i++)
+			tell(&found.facts[i], &info[(*count)++]);
+	}
+	kf_buf_release(&result);
+	return code;
+}

@@ -1,0 +1,431 @@
+/* Where NVIDIA's libraries lie, and opening them. */
+#include "platform/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <unistd.h>
+
+/* For machines that have them elsewhere; handed on to sandboxes. */
+#define DRIVER_VARIABLE	"KFORGE_CUDA_DRIVER"
+#define NVRTC_VARIABLE	"KFORGE_NVRTC"
+
+#define DRIVER_NAME	"libcuda.so.1"
+#define OLDEST_DRIVER	12040	/* CUDA 12.4: cuFuncGetParamInfo */
+
+/* Patterns; the first that there is. */
+static const char *const driver_place[] = {
+	"/usr/local/cuda/compat/" DRIVER_NAME,
+	"/usr/lib/x86_64-linux-gnu/" DRIVER_NAME,
+	"/usr/lib/aarch64-linux-gnu/" DRIVER_NAME,
+	"/usr/lib64/" DRIVER_NAME,
+	"/usr/local/nvidia/lib64/" DRIVER_NAME,
+	"/usr/lib/wsl/lib/" DRIVER_NAME,
+	"/run/opengl-driver/lib/" DRIVER_NAME,
+	"/usr/lib/" DRIVER_NAME,
+};
+
+/* Of several that match one pattern the last is taken: the newest. */
+static const char *const nvrtc_place[] = {
+	"/usr/local/cuda/lib64/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/local/cuda-*/lib64/libnvrtc.so.[0-9]*[0-9]",
+	"/opt/cuda*/lib64/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/lib/x86_64-linux-gnu/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/lib/aarch64-linux-gnu/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/lib64/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/local/lib/python3*/*-packages/nvidia/c*/lib/libnvrtc.so.[0-9]*[0-9]",
+	"/usr/lib/python3*/*-packages/nvidia/c*/lib/libnvrtc.so.[0-9]*[0-9]",
+	"/opt/*/lib/python3*/*-packages/nvidia/c*/lib/libnvrtc.so.[0-9]*[0-9]",
+};
+
+/* --- places --------------------------------------------------------------- */
+
+/* The last file that matches, or NULL; caller frees. */
+static char *match(const char *pattern)
+{
+	glob_t found = { 0 };
+	char *path = NULL;
+
+	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc)
+		path = kf_strdup(found.gl_pathv[found.gl_pathc - 1]);
+	globfree(&found);
+	return path;
+}
+
+static char *match_below(const char *variable, const char *below)
+{
+	const char *folder = getenv(variable);
+	char *pattern, *path;
+
+	if (!folder || !folder[0])
+		return NULL;
+	pattern = kf_format("%s/%s", folder, below);
+	path = match(pattern);
+	free(pattern);
+	return path;
+}
+
+static char *driver_path(void)
+{
+	const char *named = getenv(DRIVER_VARIABLE);
+	char *path = NULL;
+
+	if (named && named[0])
+		return kf_strdup(named);
+	for (size_t i = 0; i < KF_COUNT(driver_place) && !path; i++)
+		path = match(driver_place[i]);
+	return path;
+}
+
+static char *nvrtc_path(void)
+{
+	static const struct { const char *variable, *below; } rows[] = {
+		{ "CUDA_HOME", "lib64/libnvrtc.so.[0-9]*[0-9]" },
+		{ "CUDA_PATH", "lib64/libnvrtc.so.[0-9]*[0-9]" },
+		{ "VIRTUAL_ENV", "lib/python3*/site-packages/nvidia/c*/lib/"
+				 "libnvrtc.so.[0-9]*[0-9]" },
+		{ "CONDA_PREFIX", "lib/libnvrtc.so.[0-9]*[0-9]" },
+	};
+	const char *named = getenv(NVRTC_VARIABLE);
+	char *path = NULL;
+
+	if (named && named[0])
+		return kf_strdup(named);
+	for (size_t i = 0; i < KF_COUNT(rows) && !path; i++)
+		path = match_below(rows[i].variable, rows[i].below);
+	for (size_t i = 0; i < KF_COUNT(nvrtc_place) && !path; i++)
+		path = match(nvrtc_place[i]);
+	if (!path)
+		path = match_below("HOME", ".local/lib/python3*/site-packages/"
+				   "nvidia/c*/lib/libnvrtc.so.[0-9]*[0-9]");
+	return path;
+}
+
+/* The folder of a file, count levels up; caller frees. */
+static char *folder_of(const char *path, int count)
+{
+	char *folder = kf_strdup(path);
+
+	for (int i = 0; i < count; i++) {
+		char *slash = strrchr(folder, '/');
+
+		if (!slash || slash == folder)
+			break;
+		*slash = '\0';
+	}
+	return folder;
+}
+
+/* A toolkit: PREFIX/lib64 and PREFIX/include. A Python package of its own for
+ * each part: nvidia/cuda_nvrtc/lib, nvidia/cuda_runtime/include. */
+void kf_cuda_header_folders(const char *nvrtc_path_, kf_cuda_folder_fn *add,
+			    void *arg)
+{
+	static const char *const below[] = {
+		"/include", "/include/cccl", "/targets/*/include",
+		"/../cuda_runtime/include", "/../cuda_cccl/include",
+		"/../cuda_cccl/include/cccl",
+	};
+	static const char *const variable[] = { "CUTLASS_PATH" };
+	char *prefix = folder_of(nvrtc_path_, 2);
+
+	for (size_t i = 0; i < KF_COUNT(below); i++) {
+		char *pattern = kf_format("%s%s", prefix, below[i]);
+		char *found = match(pattern);
+
+		if (found)
+			add(arg, found);
+		free(found);
+		free(pattern);
+	}
+	for (size_t i = 0; i < KF_COUNT(variable); i++) {
+		char *found = match_below(variable[i], "include");
+
+		if (found)
+			add(arg, found);
+		free(found);
+	}
+	free(prefix);
+}
+
+/* --- what a sandbox must show --------------------------------------------- */
+
+static void add_all(const char *pattern, bool writable, kf_driver_path_fn *add,
+		    void *arg)
+{
+	glob_t found = { 0 };
+
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			add(arg, found.gl_pathv[i], writable);
+	globfree(&found);
+}
+
+struct shown { kf_driver_path_fn *add; void *arg; };
+
+static void show_folder(void *arg, const char *folder)
+{
+	const struct shown *shown = arg;
+
+	shown->add(shown->arg, folder, false);
+}
+
+static void builder_paths(kf_driver_path_fn *add, void *arg)
+{
+	struct shown shown = { add, arg };
+	char *nvrtc = nvrtc_path();
+	char *real = nvrtc ? realpath(nvrtc, NULL) : NULL;
+	char *folder;
+
+	if (real) {
+		/* A toolkit's name may be a link to a folder with a number. */
+		folder = folder_of(nvrtc, 1);
+		add(arg, folder, false);
+		free(folder);
+		folder = folder_of(real, 1);
+		add(arg, folder, false);
+		free(folder);
+		kf_cuda_header_folders(nvrtc, show_folder, &shown);
+	}
+	free(real);
+	free(nvrtc);
+}
+
+/* The driver's library opens others beside it, by name. */
+static void runner_paths(kf_driver_path_fn *add, void *arg)
+{
+	static const char *const name[] = {
+		"libcuda.so*", "libnvidia-*.so*", "libcudadebugger.so*",
+	};
+	static const char *const node[] = {
+		"/dev/nvidiactl", "/dev/nvidia[0-9]*", "/dev/nvidia-uvm",
+		"/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/dxg",
+	};
+	char *driver = driver_path();
+	char *folder = driver ? folder_of(driver, 1) : NULL;
+
+	for (size_t i = 0; folder && i < KF_COUNT(name); i++) {
+		char *pattern = kf_path_join(folder, name[i]);
+
+		add_all(pattern, false, add, arg);
+		free(pattern);
+	}
+	if (driver)
+		add(arg, driver, false);
+	add_all("/etc/ld.so.cache", false, add, arg);
+	add_all("/sys/module/nvidia/version", false, add, arg);
+	for (size_t i = 0; i < KF_COUNT(node); i++)
+		add_all(node[i], true, add, arg);
+	free(folder);
+	free(driver);
+}
+
+void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+		   void *arg)
+{
+	if (place == KF_DRIVER_BUILDER)
+		builder_paths(add, arg);
+	else
+		runner_paths(add, arg);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+struct entry { const char *symbol; size_t at; };
+
+/* Fills in the function pointers of table; NULL, or the symbol that is missing.
+ * ISO C has no cast from an object pointer to a function pointer. */
+static const char *fill_in(void *library, void *table,
+			   const struct entry *entry, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		void *symbol = dlsym(library, entry[i].symbol);
+
+		if (!symbol)
+			return entry[i].symbol;
+		memcpy((char *)table + entry[i].at, &symbol, sizeof(symbol));
+	}
+	return NULL;
+}
+
+#define E(member, symbol) { symbol, offsetof(struct kf_cuda_api, member) }
+
+static const struct entry driver_entry[] = {
+	E(init, "cuInit"),
+	E(driver_version, "cuDriverGetVersion"),
+	E(error_name, "cuGetErrorName"),
+	E(device_count, "cuDeviceGetCount"),
+	E(device_get, "cuDeviceGet"),
+	E(device_name, "cuDeviceGetName"),
+	E(device_uuid, "cuDeviceGetUuid"),
+	E(device_memory, "cuDeviceTotalMem_v2"),
+	E(device_attribute, "cuDeviceGetAttribute"),
+	E(context_retain, "cuDevicePrimaryCtxRetain"),
+	E(context_release, "cuDevicePrimaryCtxRelease_v2"),
+	E(context_set, "cuCtxSetCurrent"),
+	E(reset_persisting_l2, "cuCtxResetPersistingL2Cache"),
+	E(memory_info, "cuMemGetInfo_v2"),
+	E(memory_alloc, "cuMemAlloc_v2"),
+	E(memory_free, "cuMemFree_v2"),
+	E(host_alloc, "cuMemHostAlloc"),
+	E(host_free, "cuMemFreeHost"),
+	E(host_address, "cuMemHostGetDevicePointer_v2"),
+	E(host_register, "cuMemHostRegister_v2"),
+	E(host_unregister, "cuMemHostUnregister"),
+	E(copy_to_device, "cuMemcpyHtoDAsync_v2"),
+	E(copy_to_host, "cuMemcpyDtoHAsync_v2"),
+	E(copy, "cuMemcpyDtoDAsync_v2"),
+	E(fill8, "cuMemsetD8Async"),
+	E(fill16, "cuMemsetD16Async"),
+	E(fill32, "cuMemsetD32Async"),
+	E(fill32_rows, "cuMemsetD2D32Async"),
+	E(stream_create, "cuStreamCreate"),
+	E(stream_destroy, "cuStreamDestroy_v2"),
+	E(stream_synchronize, "cuStreamSynchronize"),
+	E(stream_wait_value, "cuStreamWaitValue32_v2"),
+	E(capture_begin, "cuStreamBeginCapture_v2"),
+	E(capture_end, "cuStreamEndCapture"),
+	E(graph_instantiate, "cuGraphInstantiateWithFlags"),
+	E(graph_upload, "cuGraphUpload"),
+	E(graph_launch, "cuGraphLaunch"),
+	E(graph_exec_destroy, "cuGraphExecDestroy"),
+	E(graph_destroy, "cuGraphDestroy"),
+	E(event_create, "cuEventCreate"),
+	E(event_record, "cuEventRecord"),
+	E(event_synchronize, "cuEventSynchronize"),
+	E(event_elapsed, "cuEventElapsedTime"),
+	E(event_destroy, "cuEventDestroy_v2"),
+	E(module_load, "cuModuleLoadData"),
+	E(module_unload, "cuModuleUnload"),
+	E(module_function, "cuModuleGetFunction"),
+	E(module_function_count, "cuModuleGetFunctionCount"),
+	E(module_functions, "cuModuleEnumerateFunctions"),
+	E(function_name, "cuFuncGetName"),
+	E(function_attribute, "cuFuncGetAttribute"),
+	E(function_set, "cuFuncSetAttribute"),
+	E(function_parameter, "cuFuncGetParamInfo"),
+	E(launch, "cuLaunchKernelEx"),
+	E(occupancy_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor"),
+	E(occupancy_clusters, "cuOccupancyMaxActiveClusters"),
+	E(tensor_map, "cuTensorMapEncodeTiled"),
+};
+#undef E
+
+/* The numbers of devices must mean the same in every process. */
+static void settle_order(void)
+{
+	setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	/* What is assembled here is small, and sandboxes have no home. */
+	setenv("CUDA_CACHE_DISABLE", "1", 1);
+}
+
+static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
+				struct kf_err *err)
+{
+	const char *missing;
+	int result;
+
+	api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!api->library)
+		return kf_fail(err, KF_E_UNAVAIL, "no CUDA driver: %s",
+			       dlerror());
+	missing = fill_in(api->library, api, driver_entry,
+			  KF_COUNT(driver_entry));
+	if (missing)
+		return kf_fail(err, KF_E_UNAVAIL, "%s has no %s: install a "
+			       "driver for CUDA %d.%d or newer", path, missing,
+			       OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);
+	result = api->init(0);
+	if (result == KF_CUDA_NO_DEVICE)
+		return kf_fail(err, KF_E_UNAVAIL,
+			       "the CUDA driver sees no device");
+	return kf_cuda_check(api, result, "initialise the CUDA driver", err);
+}
+
+enum kf_code kf_cuda_api_open(struct kf_cuda_api *api, struct kf_err *err)
+{
+	char *path = driver_path();
+	enum kf_code code;
+
+	*api = (struct kf_cuda_api) { 0 };
+	settle_order();
+	/* By name: from LD_LIBRARY_PATH, if it is there. */
+	code = open_driver(api, path ? path : DRIVER_NAME, err);
+	free(path);
+	return code;
+}
+
+const char *kf_cuda_result_name(const struct kf_cuda_api *api, int result,
+				char out[96])
+{
+	static const char prefix[] = "CUDA_ERROR_";
+	const char *name = NULL;
+
+	if (api->error_name(result, &name) || !name)
+		name = "error";
+	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+		name += sizeof(prefix) - 1;
+	snprintf(out, 96, "%s (%d)", name, result);
+	return out;
+}
+
+enum kf_code kf_cuda_check(const struct kf_cuda_api *api, int result,
+			   const char *what, struct kf_err *err)
+{
+	char name[96];
+
+	if (!result)
+		return KF_OK;
+	return kf_fail(err, result == KF_CUDA_OUT_OF_MEMORY ? KF_E_LIMIT
+							    : KF_E_UNAVAIL,
+		       "cannot %s: %s", what,
+		       kf_cuda_result_name(api, result, name));
+}
+
+#define E(member, symbol) { symbol, offsetof(struct kf_nvrtc, member) }
+
+static const struct entry nvrtc_entry[] = {
+	E(version, "nvrtcVersion"),
+	E(arch_count, "nvrtcGetNumSupportedArchs"),
+	E(archs, "nvrtcGetSupportedArchs"),
+	E(create, "nvrtcCreateProgram"),
+	E(destroy, "nvrtcDestroyProgram"),
+	E(compile, "nvrtcCompileProgram"),
+	E(log_bytes, "nvrtcGetProgramLogSize"),
+	E(log, "nvrtcGetProgramLog"),
+	E(cubin_bytes, "nvrtcGetCUBINSize"),
+	E(cubin, "nvrtcGetCUBIN"),
+	E(error, "nvrtcGetErrorString"),
+};
+#undef E
+
+enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc, struct kf_err *err)
+{
+	const char *missing;
+
+	*nvrtc = (struct kf_nvrtc) { .path = nvrtc_path() };
+	if (!nvrtc->path)
+		return kf_fail(err, KF_E_UNAVAIL, "no NVRTC (libnvrtc.so) "
+			       "found: install the CUDA toolkit, or set "
+			       "CUDA_HOME to where it is");
+	nvrtc->library = dlopen(nvrtc->path, RTLD_NOW | RTLD_LOCAL);
+	if (!nvrtc->library)
+		return kf_fail(err, KF_E_UNAVAIL, "cannot open NVRTC: %s",
+			       dlerror());
+	missing = fill_in(nvrtc->library, nvrtc, nvrtc_entry,
+			  KF_COUNT(nvrtc_entry));
+	if (missing)
+		return kf_fail(err, KF_E_UNAVAIL, "%s has no %s: install a "
+			       "CUDA toolkit of version 12 or newer",
+			       nvrtc->path, missing);
+	return KF_OK;
+}
+
+void kf_nvrtc_release(struct kf_nvrtc *nvrtc)
+{
+	if (nvrtc->library)
+		dlclose(nvrtc->library);
+	free(nvrtc->path);
+	*nvrtc = (struct kf_nvrtc) { 0 };
+}

@@ -1,0 +1,225 @@
+/* Arenas in the device's memory: patterns, guards and digests. */
+#include "platform/cuda/cuda.h"
+
+#define GRAIN	16u		/* what a digest reads at once */
+
+static uint64_t rounded(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+static enum kf_code no_room(struct kf_device *dev, uint64_t bytes,
+			    struct kf_err *err)
+{
+	size_t free_bytes = 0, total = 0;
+
+	dev->api.memory_info(&free_bytes, &total);
+	return kf_fail(err, KF_E_LIMIT, "the device has no room for %llu MiB: "
+		       "%zu MiB of %zu are free",
+		       (unsigned long long)(bytes >> 20), free_bytes >> 20,
+		       total >> 20);
+}
+
+/* Room for the digests of the largest arena. */
+static enum kf_code make_room(struct kf_device *dev, uint64_t bytes,
+			      struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	size_t count = (size_t)(rounded(bytes, KF_CUDA_DIGEST_CHUNK) /
+				KF_CUDA_DIGEST_CHUNK);
+
+	if (count <= dev->digest_room)
+		return KF_OK;
+	if (dev->digest_at)
+		api->memory_free(dev->digest_at);
+	dev->digest_at = 0;
+	dev->digest_room = 0;
+	if (api->memory_alloc(&dev->digest_at, count * sizeof(uint64_t)))
+		return no_room(dev, count * sizeof(uint64_t), err);
+	dev->digest_room = count;
+	return KF_OK;
+}
+
+enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
+				 enum kf_twopart_arena arena, uint64_t bytes,
+				 struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	uint64_t whole = rounded(bytes ? bytes : 1, GRAIN);
+	int result = api->memory_alloc(&dev->arena[arena], whole);
+
+	if (result) {
+		dev->arena[arena] = 0;
+		if (result == KF_CUDA_OUT_OF_MEMORY)
+			return no_room(dev, whole, err);
+		return kf_cuda_check(api, result, "allocate device memory",
+				     err);
+	}
+	dev->arena_bytes[arena] = whole;
+	if (whole > bytes)
+		result = api->fill8(dev->arena[arena] + bytes, 0, whole - bytes,
+				    dev->stream);
+	if (result)
+		return kf_cuda_check(api, result, "fill device memory", err);
+	return make_room(dev, whole, err);
+}
+
+enum kf_code kf_cuda_fill_scratch(struct kf_device *dev, struct kf_err *err)
+{
+	const enum kf_twopart_arena arena = KF_TWOPART_SCRATCH;
+	int result = dev->api.fill8(dev->arena[arena], KF_TWOPART_PATTERN,
+				    dev->arena_bytes[arena], dev->stream);
+
+	return kf_cuda_check(&dev->api, result, "fill scratch memory", err);
+}
+
+enum kf_code kf_cuda_fill_kept(struct kf_device *dev, struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	const struct kf_twopart_blocks *kept = &dev->layout.kept;
+	uint64_t at = dev->arena[KF_TWOPART_KEPT];
+	int result;
+
+	result = api->fill8(at, KF_TWOPART_PATTERN,
+			    dev->arena_bytes[KF_TWOPART_KEPT], dev->stream);
+	for (size_t i = 0; i < kept->count && !result; i++)
+		if (kept->block[i].bytes)
+			result = api->fill8(at + kept->block[i].offset, 0,
+					    kept->block[i].bytes, dev->stream);
+	return kf_cuda_check(api, result, "fill kept memory", err);
+}
+
+/* --- digests -------------------------------------------------------------- */
+
+/* The host's part of the result is pageable memory; that costs a copy within
+ * the driver, of 32 KiB for each GiB. */
+static int read_digests(struct kf_device *dev, enum kf_twopart_arena arena,
+			uint64_t *out, size_t count)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	struct kf_cuda_launch launch = {
+		.grid = { (unsigned)count, 1, 1 },
+		.block = { KF_CUDA_DIGEST_THREADS, 1, 1 },
+		.stream = dev->stream,
+	};
+	uint64_t words = dev->arena_bytes[arena] / GRAIN;
+	void *parameter[] = { &dev->arena[arena], &words, &dev->digest_at };
+	int result;
+
+	result = api->fill8(dev->digest_at, 0, count * sizeof(out[0]),
+			    dev->stream);
+	if (!result)
+		result = api->launch(&launch, dev->digest, parameter, NULL);
+	if (!result)
+		result = api->copy_to_host(out, dev->digest_at,
+					   count * sizeof(out[0]),
+					   dev->stream);
+	return result ? result : api->stream_synchronize(dev->stream);
+}
+
+static size_t chunk_count(const struct kf_device *dev,
+			  enum kf_twopart_arena arena)
+{
+	return (size_t)(rounded(dev->arena_bytes[arena],
+				KF_CUDA_DIGEST_CHUNK) / KF_CUDA_DIGEST_CHUNK);
+}
+
+enum kf_code kf_cuda_digest_take(struct kf_device *dev,
+				 enum kf_twopart_arena arena,
+				 struct kf_cuda_digest *digest,
+				 struct kf_err *err)
+{
+	size_t count = chunk_count(dev, arena);
+
+	if (digest->count != count) {
+		free(digest->want);
+		digest->want = kf_alloc(count * sizeof(digest->want[0]));
+		digest->count = count;
+	}
+	return kf_cuda_check(&dev->api,
+			     read_digests(dev, arena, digest->want, count),
+			     "read back what a program is given", err);
+}
+
+enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
+				    enum kf_twopart_arena arena,
+				    const struct kf_cuda_digest *digest,
+				    size_t *chunk, struct kf_err *err)
+{
+	uint64_t *now = kf_alloc(digest->count * sizeof(now[0]));
+	int result = read_digests(dev, arena, now, digest->count);
+
+	*chunk = 0;
+	while (*chunk < digest->count && now[*chunk] == digest->want[*chunk])
+		(*chunk)++;
+	free(now);
+	return kf_cuda_check(&dev->api, result,
+			     "read back what a program was given", err);
+}
+
+/* --- guards --------------------------------------------------------------- */
+
+struct guards {
+	enum kf_twopart_arena arena;
+	const struct kf_twopart_blocks *blocks;
+	size_t next;			/* the first not looked at yet */
+};
+
+static uint64_t guard_bytes(const struct kf_twopart_block *b)
+{
+	return b->guard_end - b->offset - b->bytes;
+}
+
+/* Brings as many guards as there is room for; *end is behind the last. */
+static int bring(struct kf_device *dev, const struct guards *g, size_t *end)
+{
+	size_t used = 0;
+	int result = 0;
+
+	for (*end = g->next; *end < g->blocks->count && !result; (*end)++) {
+		const struct kf_twopart_block *b = &g->blocks->block[*end];
+		uint64_t from = dev->arena[g->arena] + b->offset + b->bytes;
+
+		if (guard_bytes(b) > KF_CUDA_STAGING_BYTES - used)
+			break;
+		result = dev->api.copy_to_host(dev->staging + used, from,
+					       guard_bytes(b), dev->stream);
+		used += guard_bytes(b);
+	}
+	return result ? result : dev->api.stream_synchronize(dev->stream);
+}
+
+static void look(struct kf_device *dev, const struct guards *g, size_t end)
+{
+	const unsigned char *at = dev->staging;
+
+	for (size_t i = g->next; i < end && !dev->fault[0]; i++) {
+		uint64_t len = guard_bytes(&g->blocks->block[i]);
+		uint64_t changed = kf_twopart_guard_changed(at, len);
+
+		if (changed < len)
+			kf_twopart_guard_words(g->arena, g->blocks, i, changed,
+					       dev->fault);
+		at += len;
+	}
+}
+
+enum kf_code kf_cuda_guards_check(struct kf_device *dev,
+				  enum kf_twopart_arena arena,
+				  const struct kf_twopart_blocks *blocks,
+				  struct kf_err *err)
+{
+	struct guards g = { arena, blocks, 0 };
+
+	while (g.next < blocks->count && !dev->fault[0]) {
+		size_t end;
+		int result = bring(dev, &g, &end);
+
+		if (result)
+			return kf_cuda_check(&dev->api, result,
+					     "read back guards", err);
+		look(dev, &g, end);
+		g.next = end;
+	}
+	return KF_OK;
+}

@@ -1,0 +1,135 @@
+/*
+ * Kernels of our own, as PTX, which every driver assembles for its device: no
+ * compiler is needed where they run.
+ */
+#include "platform/cuda/cuda.h"
+
+/*
+ *	for (i = chunk's first; i < chunk's end; i += KF_CUDA_DIGEST_THREADS) {
+ *		x, y = in[i];
+ *		k = i * A + B;
+ *		sum += mix(x + k) + mix(y + (k ^ D));
+ *	}
+ *	out[chunk] += sum;
+ *
+ *	mix(v): v *= C, v ^= v >> 32, v *= D
+ *
+ * mix is a permutation, so one changed word always changes the sum. 16384
+ * words of 16 bytes are KF_CUDA_DIGEST_CHUNK.
+ */
+const char kf_cuda_digest_ptx[] =
+	".version 6.4\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry kf_digest(.param .u64 in, .param .u64 words,\n"
+	"			   .param .u64 out)\n"
+	"{\n"
+	"	.reg .pred %p;\n"
+	"	.reg .b32 %chunk, %thread;\n"
+	"	.reg .b64 %in, %end, %out, %first, %i, %at, %x, %y, %k, %t, %sum;\n"
+	"	ld.param.u64 %in, [in];\n"
+	"	ld.param.u64 %end, [words];\n"
+	"	ld.param.u64 %out, [out];\n"
+	"	cvta.to.global.u64 %in, %in;\n"
+	"	cvta.to.global.u64 %out, %out;\n"
+	"	mov.u32 %chunk, %ctaid.x;\n"
+	"	mov.u32 %thread, %tid.x;\n"
+	"	mul.wide.u32 %first, %chunk, 16384;\n"
+	"	add.u64 %t, %first, 16384;\n"
+	"	min.u64 %end, %end, %t;\n"
+	"	cvt.u64.u32 %i, %thread;\n"
+	"	add.u64 %i, %i, %first;\n"
+	"	mov.u64 %sum, 0;\n"
+	"more:\n"
+	"	setp.ge.u64 %p, %i, %end;\n"
+	"	@%p bra done;\n"
+	"	shl.b64 %at, %i, 4;\n"
+	"	add.u64 %at, %at, %in;\n"
+	"	ld.global.v2.u64 {%x, %y}, [%at];\n"
+	"	mad.lo.u64 %k, %i, 0x9e3779b97f4a7c15, 0x632be59bd9b4e019;\n"
+	"	add.u64 %x, %x, %k;\n"
+	"	xor.b64 %k, %k, 0xd6e8feb86659fd93;\n"
+	"	add.u64 %y, %y, %k;\n"
+	"	mul.lo.u64 %x, %x, 0xff51afd7ed558ccd;\n"
+	"	mul.lo.u64 %y, %y, 0xff51afd7ed558ccd;\n"
+	"	shr.u64 %t, %x, 32;\n"
+	"	xor.b64 %x, %x, %t;\n"
+	"	shr.u64 %t, %y, 32;\n"
+	"	xor.b64 %y, %y, %t;\n"
+	"	mad.lo.u64 %sum, %x, 0xd6e8feb86659fd93, %sum;\n"
+	"	mad.lo.u64 %sum, %y, 0xd6e8feb86659fd93, %sum;\n"
+	"	add.u64 %i, %i, 256;\n"
+	"	bra.uni more;\n"
+	"done:\n"
+	"	mul.wide.u32 %at, %chunk, 8;\n"
+	"	add.u64 %at, %at, %out;\n"
+	"	red.global.add.u64 [%at], %sum;\n"
+	"	ret;\n"
+	"}\n";
+
+/* Eight independent chains hide the latency. */
+#define TIMES_8(step) step(0) step(1) step(2) step(3) step(4) step(5) \
+	step(6) step(7)
+#define FMA(n)	"	fma.rn.f32 %f" #n ", %f" #n ", %a, %b;\n"
+#define SET(n)	"	mov.f32 %f" #n ", %a;\n"
+#define SUM(n)	"	add.f32 %a, %a, %f" #n ";\n"
+#define FMAS	TIMES_8(FMA)
+
+#define MMA(n)	"	mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f" \
+	#n "0, %f" #n "1, %f" #n "2, %f" #n "3}, {%x, %x, %x, %x}, {%x, %x}, " \
+	"{%f" #n "0, %f" #n "1, %f" #n "2, %f" #n "3};\n"
+#define MMA_SET(n) "	mov.f32 %f" #n "0, 0f00000000;\n" \
+	"	mov.f32 %f" #n "1, 0f00000000;\n" \
+	"	mov.f32 %f" #n "2, 0f00000000;\n" \
+	"	mov.f32 %f" #n "3, 0f00000000;\n"
+#define MMA_SUM(n) "	add.f32 %a, %a, %f" #n "0;\n"
+
+#define ENTRY(name) \
+	".visible .entry " name "(.param .u64 out, .param .u32 rounds)\n" \
+	"{\n" \
+	"	.reg .pred %p;\n" \
+	"	.reg .b32 %left, %x;\n" \
+	"	.reg .b64 %out;\n" \
+	"	.reg .f32 %a, %b, %f<100>;\n" \
+	"	ld.param.u64 %out, [out];\n" \
+	"	cvta.to.global.u64 %out, %out;\n" \
+	"	ld.param.u32 %left, [rounds];\n"
+/* Nobody knows that the sum is never this. */
+#define LEAVE \
+	"	sub.u32 %left, %left, 1;\n" \
+	"	setp.ne.u32 %p, %left, 0;\n" \
+	"	@%p bra more;\n"
+#define KEEP_SUM \
+	"	setp.eq.f32 %p, %a, 0f3f9df3b6;\n" \
+	"	@%p st.global.f32 [%out], %a;\n" \
+	"	ret;\n" \
+	"}\n"
+
+#define HEAD \
+	".version 7.0\n" \
+	".target sm_80\n" \
+	".address_size 64\n"
+
+const char kf_cuda_fma_ptx[] =
+	HEAD
+	ENTRY("kf_peak")
+	"	mov.f32 %a, 0f3f7fbe77;\n"
+	"	mov.f32 %b, 0f3a83126f;\n"
+	TIMES_8(SET)
+	"more:\n"
+	FMAS FMAS FMAS FMAS FMAS FMAS FMAS FMAS
+	LEAVE
+	TIMES_8(SUM)
+	KEEP_SUM;
+
+const char kf_cuda_mma_ptx[] =
+	HEAD
+	ENTRY("kf_peak")
+	"	mov.u32 %x, 0x3c003c00;\n"
+	"	mov.f32 %a, 0f00000000;\n"
+	TIMES_8(MMA_SET)
+	"more:\n"
+	TIMES_8(MMA)
+	LEAVE
+	TIMES_8(MMA_SUM)
+	KEEP_SUM;
