@@ -1,0 +1,1062 @@
+/*
+ * What a two-part program does on a CUDA device, by launch lists made by hand.
+ * Every case runs on the stand-in (tests/standin/), which shows that calls come
+ * in the right order with the right numbers, and on a real device where there
+ * is one. KF_MUST_RUN=cuda makes its absence a failure.
+ *
+ * A case that leaves a device broken runs in a process of its own: this program
+ * again, as "cuda --case NAME standin|device".
+ */
+#include "cuda_world.h"
+
+#include <dlfcn.h>
+
+#include "../standin/libcuda.h"
+#include "platform/cuda/api.h"
+
+/* --- values --------------------------------------------------------------- */
+
+static void test_values_are_right_with_fresh_data(void **state)
+{
+	struct world w;
+	size_t wrong = 0, touched = 0;
+
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 2, 1);
+	world_start(&w);
+	for (int round = 0; round < 3; round++) {
+		const unsigned char *all = w.memory.outputs;
+
+		for (unsigned i = 0; i < COUNT; i++)
+			inputs_of(&w)[i] = (float)i * 0.5f + (float)round;
+		memset(w.memory.outputs, POISON, OUTPUTS_BYTES);
+		world_call(&w);
+		assert_true(w.f->driver->device_ns(w.dev) > 0);
+		for (unsigned i = 0; i < COUNT; i++)
+			wrong += outputs_of(&w)[i] != 2 * inputs_of(&w)[i] + 1;
+		for (unsigned i = 0; i < OUTPUTS_BYTES; i++)
+			touched += (i < OUTPUT_AT ||
+				    i >= OUTPUT_AT + FLOATS_BYTES) &&
+				   all[i] != POISON;
+	}
+	assert_int_equal(wrong, 0);
+	assert_int_equal(touched, 0);
+	world_release(&w);
+}
+
+static void test_order_and_scratch(void **state)
+{
+	struct world w;
+	uint32_t a, b;
+
+	world_init(&w, *state);
+	a = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, FLOATS_BYTES);
+	b = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 1, FLOATS_BYTES);
+	add_axpb(&w.plans.forward, IN, a, 3, 0);
+	add_axpb(&w.plans.forward, a, b, 1, 5);
+	plan_copy(&w.plans.forward, OUT, 0, b, 0, FLOATS_BYTES);
+	plan_copy(&w.plans.forward, OUT, 4 * 7, a, 4 * 9, 8);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < COUNT; i++) {
+		float x = inputs_of(&w)[i];
+		float want = i == 7 || i == 8 ? 3 * inputs_of(&w)[i + 2]
+					      : 3 * x + 5;
+
+		assert_true(outputs_of(&w)[i] == want);
+	}
+	world_release(&w);
+}
+
+static void test_scratch_is_poisoned_before_every_call(void **state)
+{
+	struct world w;
+	uint32_t temp;
+
+	world_init(&w, *state);
+	temp = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, FLOATS_BYTES);
+	plan_copy(&w.plans.forward, OUT, 0, temp, 0, FLOATS_BYTES);
+	add_axpb(&w.plans.forward, IN, temp, 1, 0);
+	world_start(&w);
+	for (int round = 0; round < 2; round++) {
+		world_call(&w);
+		for (unsigned i = 0; i < FLOATS_BYTES; i++)
+			assert_int_equal(((unsigned char *)outputs_of(&w))[i],
+					 KF_TWOPART_PATTERN);
+	}
+	world_release(&w);
+}
+
+static void test_fills_of_every_width(void **state)
+{
+	static const struct { uint32_t width; uint64_t value; } rows[] = {
+		{ 1, 0x11 }, { 2, 0x2233 }, { 4, 0x44556677 },
+		{ 8, UINT64_C(0x8899aabbccddeeff) },
+		{ 8, UINT64_C(0x0123456701234567) },
+	};
+	struct world w;
+
+	world_init(&w, *state);
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		plan_fill(&w.plans.forward, OUT, 64 * i, rows[i].value,
+			  rows[i].width, 40 / rows[i].width);
+	world_start(&w);
+	world_call(&w);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		const unsigned char *at = (unsigned char *)outputs_of(&w) +
+					  64 * i;
+
+		for (uint32_t k = 0; k < 40; k++)
+			assert_int_equal(at[k], rows[i].value >>
+					 (8 * (k % rows[i].width)) & 0xff);
+		for (uint32_t k = 40; k < 64; k++)
+			assert_int_equal(at[k], POISON);
+	}
+	world_release(&w);
+}
+
+static void test_a_struct_by_value(void **state)
+{
+	const struct { float a; int b; double c; } s = { 0.5f, 2, 0.25 };
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, *state);
+	op = plan_launch(&w.plans.forward, "by_value", 1, 32);
+	plan_arg_bytes(op, &s, sizeof(s));
+	plan_arg_buffer(op, OUT, 0);
+	plan_arg_int(op, COUNT, 4);
+	world_start(&w);
+	world_call(&w);
+	assert_true(outputs_of(&w)[0] == 2.75f);
+	assert_true(outputs_of(&w)[COUNT - 1] == 2.75f);
+	world_release(&w);
+}
+
+static void test_a_hundred_launches(void **state)
+{
+	struct world w;
+	uint32_t temp;
+
+	world_init(&w, *state);
+	temp = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, FLOATS_BYTES);
+	add_axpb(&w.plans.forward, IN, temp, 1, 0);
+	for (int i = 0; i < 98; i++)
+		add_axpb(&w.plans.forward, temp, temp, 1, 1);
+	add_axpb(&w.plans.forward, temp, OUT, 1, 1);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_true(outputs_of(&w)[i] == inputs_of(&w)[i] + 99);
+	world_release(&w);
+}
+
+static void test_a_list_without_operations(void **state)
+{
+	struct world w;
+
+	world_init(&w, *state);
+	world_start(&w);
+	world_call(&w);
+	assert_int_equal(((unsigned char *)outputs_of(&w))[0], POISON);
+	world_release(&w);
+}
+
+/* --- prepare -------------------------------------------------------------- */
+
+/* kf_prepare: kept = w + 1; kf_forward: out = in kept. Returns the number that
+ * what is kept has in kf_forward. */
+static uint32_t keep_program(struct world *w)
+{
+	struct kf_plan_op *op;
+	uint32_t made, used;
+
+	w->plans.has_prepare = true;
+	made = plan_buffer(&w->plans.prepare, KF_PLAN_KEEP, 3, FLOATS_BYTES);
+	used = plan_buffer(&w->plans.forward, KF_PLAN_KEEP, 3, FLOATS_BYTES);
+	add_axpb(&w->plans.prepare, PREPARE_WEIGHT, made, 1, 1);
+	op = plan_launch(&w->plans.forward, "multiply", 4, 256);
+	plan_arg_buffer(op, IN, 0);
+	plan_arg_buffer(op, used, 0);
+	plan_arg_buffer(op, OUT, 0);
+	plan_arg_int(op, COUNT, 8);
+	return used;
+}
+
+static void test_kept_memory_follows_the_weights(void **state)
+{
+	struct world w;
+
+	world_init(&w, *state);
+	keep_program(&w);
+	world_start(&w);
+	for (int round = 0; round < 2; round++) {
+		struct kf_err err = { 0 };
+
+		for (unsigned i = 0; i < COUNT; i++)
+			weights_of(&w)[i] = (float)(i % 5) + (float)round;
+		if (world_prepare(&w, &err))
+			fail_msg("%s", err.text);
+		assert_null(w.f->driver->fault(w.dev));
+		world_call(&w);
+		world_call(&w);
+		for (unsigned i = 0; i < COUNT; i++)
+			assert_true(outputs_of(&w)[i] == inputs_of(&w)[i] *
+				    (weights_of(&w)[i] + 1));
+	}
+	world_release(&w);
+}
+
+static void test_kept_memory_begins_with_zeros(void **state)
+{
+	struct world w;
+	uint32_t kept;
+
+	world_init(&w, *state);
+	w.plans.has_prepare = true;
+	plan_buffer(&w.plans.prepare, KF_PLAN_KEEP, 0, FLOATS_BYTES);
+	kept = plan_buffer(&w.plans.forward, KF_PLAN_KEEP, 0, FLOATS_BYTES);
+	plan_copy(&w.plans.forward, OUT, 0, kept, 0, FLOATS_BYTES);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_true(outputs_of(&w)[i] == 0);
+	world_release(&w);
+}
+
+static void test_variables_begin_anew_with_prepare(void **state)
+{
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, *state);
+	op = plan_launch(&w.plans.forward, "count", 1, 1);
+	plan_arg_buffer(op, OUT, 0);
+	world_start(&w);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(world_prepare(&w, NULL), KF_OK);
+		world_call(&w);
+		assert_true(outputs_of(&w)[0] == 1);
+	}
+	world_release(&w);
+}
+
+/* --- what a program may not do, and is told ------------------------------- */
+
+static void test_a_changed_input_is_found(void **state)
+{
+	struct world w;
+	uint64_t changed;
+
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
+	add_poke(&w.plans.forward, IN, 2001, 0x77);
+	add_poke(&w.plans.forward, WEIGHT, 5, 0x77);
+	world_start(&w);
+	assert_int_equal(world_try(&w, &changed, NULL), KF_OK);
+	assert_int_equal(changed, 2001);
+	assert_null(w.f->driver->fault(w.dev));
+	world_release(&w);
+}
+
+static void test_a_changed_weight_is_found(void **state)
+{
+	struct world w;
+	uint64_t changed;
+
+	world_init(&w, *state);
+	add_poke(&w.plans.forward, WEIGHT, 3999, 0x77);
+	world_start(&w);
+	assert_int_equal(world_try(&w, &changed, NULL), KF_OK);
+	assert_int_equal(changed, WEIGHT_AT + 3999);
+	world_release(&w);
+}
+
+static void test_writes_around_an_output_come_back(void **state)
+{
+	struct world w;
+	const unsigned char *all;
+
+	world_init(&w, *state);
+	all = w.memory.outputs;
+	add_poke(&w.plans.forward, OUT, -1, 0x31);
+	add_poke(&w.plans.forward, OUT, FLOATS_BYTES, 0x32);
+	world_start(&w);
+	world_call(&w);
+	assert_int_equal(all[OUTPUT_AT - 1], 0x31);
+	assert_int_equal(all[OUTPUT_AT - 2], POISON);
+	assert_int_equal(all[OUTPUT_AT + FLOATS_BYTES], 0x32);
+	world_release(&w);
+}
+
+/* The device must say this, and be good for nothing but to be closed. */
+static void expect_fault(struct world *w, const char *words)
+{
+	const struct kf_driver *d = w->f->driver;
+	uint64_t changed;
+
+	assert_int_equal(world_try(w, &changed, NULL), KF_OK);
+	if (!d->fault(w->dev))
+		fail_msg("no fault; expected: %s", words);
+	if (!strstr(d->fault(w->dev), words))
+		fail_msg("%s, not: %s", d->fault(w->dev), words);
+	assert_int_equal(d->upload(w->dev, NULL), KF_E_INPUT);
+	assert_int_equal(world_prepare(w, NULL), KF_E_INPUT);
+}
+
+static void test_writes_behind_scratch_are_a_fault(void **state)
+{
+	struct world w;
+	uint32_t temp;
+
+	world_init(&w, *state);
+	plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, 100);
+	temp = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 1, FLOATS_BYTES);
+	add_poke(&w.plans.forward, temp, FLOATS_BYTES + 17, 0x77);
+	world_start(&w);
+	expect_fault(&w, "wrote 17 bytes behind the end of kf_temp 1");
+	world_release(&w);
+}
+
+static void test_writes_to_kept_memory_are_a_fault(void **state)
+{
+	struct world w;
+	uint32_t kept;
+
+	world_init(&w, *state);
+	kept = keep_program(&w);
+	add_poke(&w.plans.forward, kept, 9, 0x77);
+	world_start(&w);
+	expect_fault(&w, "wrote to memory that kf_prepare keeps");
+	world_release(&w);
+}
+
+static void test_prepare_may_not_write_to_weights(void **state)
+{
+	struct world w;
+	struct kf_err err = { 0 };
+
+	world_init(&w, *state);
+	w.plans.has_prepare = true;
+	add_poke(&w.plans.prepare, PREPARE_WEIGHT, 9, 0x77);
+	if (world_load(&w, &err) || world_prepare(&w, &err))
+		fail_msg("%s", err.text);
+	assert_non_null(w.f->driver->fault(w.dev));
+	assert_non_null(strstr(w.f->driver->fault(w.dev), "wrote to weights"));
+	world_release(&w);
+}
+
+static void test_prepare_may_not_write_behind_what_it_keeps(void **state)
+{
+	struct world w;
+	struct kf_err err = { 0 };
+	uint32_t kept;
+
+	world_init(&w, *state);
+	w.plans.has_prepare = true;
+	kept = plan_buffer(&w.plans.prepare, KF_PLAN_KEEP, 2, 1000);
+	add_poke(&w.plans.prepare, kept, 1000, 0x77);
+	if (world_load(&w, &err) || world_prepare(&w, &err))
+		fail_msg("%s", err.text);
+	assert_non_null(w.f->driver->fault(w.dev));
+	assert_non_null(strstr(w.f->driver->fault(w.dev), "kf_keep 2"));
+	world_release(&w);
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+static void args_of_axpb(struct kf_plan_op *op, int count)
+{
+	if (count > 0)
+		plan_arg_buffer(op, IN, 0);
+	if (count > 1)
+		plan_arg_buffer(op, OUT, 0);
+	if (count > 2)
+		plan_arg_f32(op, 1);
+	if (count > 3)
+		plan_arg_f32(op, 1);
+	if (count > 4)
+		plan_arg_int(op, COUNT, 8);
+	if (count > 5)
+		plan_arg_int(op, COUNT, 8);
+}
+
+static void unknown_kernel(struct kf_plan *p)
+{
+	plan_launch(p, "axbp", 1, 1);
+}
+
+static void too_few_arguments(struct kf_plan *p)
+{
+	args_of_axpb(plan_launch(p, "axpb", 1, 1), 4);
+}
+
+static void too_many_arguments(struct kf_plan *p)
+{
+	args_of_axpb(plan_launch(p, "axpb", 1, 1), 6);
+}
+
+static void narrow_argument(struct kf_plan *p)
+{
+	struct kf_plan_op *op = plan_launch(p, "axpb", 1, 1);
+
+	args_of_axpb(op, 4);
+	plan_arg_int(op, COUNT, 4);
+}
+
+static void local_argument(struct kf_plan *p)
+{
+	struct kf_plan_op *op = plan_launch(p, "axpb", 1, 1);
+
+	args_of_axpb(op, 4);
+	plan_arg(op, KF_ARG_LOCAL, 64);
+}
+
+static void large_group(struct kf_plan *p)
+{
+	plan_launch(p, "nothing", 1, 1025);
+}
+
+static void deep_group(struct kf_plan *p)
+{
+	plan_launch(p, "nothing", 1, 1)->group[2] = 65;
+}
+
+static void wide_group(struct kf_plan *p)
+{
+	plan_launch(p, "nothing", 1, 64)->group[1] = 32;
+}
+
+static void bounded_group(struct kf_plan *p)
+{
+	plan_launch(p, "bounded", 1, 128);
+}
+
+static void tall_grid(struct kf_plan *p)
+{
+	plan_launch(p, "nothing", 1, 1)->grid[1] = 65536;
+}
+
+static void much_shared(struct kf_plan *p)
+{
+	plan_launch(p, "static_shared", 1, 64)->shared_bytes = 230000;
+}
+
+static void odd_cluster(struct kf_plan *p)
+{
+	plan_cluster(plan_launch(p, "nothing", 5, 32), 2);
+}
+
+static void huge_cluster(struct kf_plan *p)
+{
+	plan_cluster(plan_launch(p, "nothing", 32, 32), 32);
+}
+
+static void many_cooperative(struct kf_plan *p)
+{
+	plan_launch(p, "nothing", 1000000, 1024)->cooperative = true;
+}
+
+static void crooked_map(struct kf_plan *p)
+{
+	const struct kf_tensor_map map = {
+		.size = sizeof(map), .dtype = KF_F32, .rank = 2,
+		.dim = { 8, 8 }, .stride = { 0, 36 }, .box = { 8, 8 },
+	};
+	struct kf_plan_op *op = plan_launch(p, "load_box", 1, 32);
+
+	plan_arg_map(op, IN, 0, &map);
+	plan_arg_buffer(op, OUT, 0);
+}
+
+static const struct {
+	void (*add)(struct kf_plan *plan);
+	const char *words;
+} refusals[] = {
+	{ unknown_kernel, "no such kernel; it has " },
+	{ too_few_arguments, "has 5 parameters and gets 4 arguments" },
+	{ too_many_arguments, "has 5 parameters and gets 6 arguments" },
+	{ narrow_argument, "has 4 bytes and the kernel's parameter has 8" },
+	{ local_argument, "KF_LOCAL" },
+	{ large_group, "1025 threads in x, the most is 1024" },
+	{ deep_group, "65 threads in z, the most is 64" },
+	{ wide_group, "2048 threads, the most is 1024" },
+	{ bounded_group, "this kernel can have 64" },
+	{ tall_grid, "65536 groups in y, the most is 65535" },
+	{ much_shared, "230000 bytes of shared memory and the kernel declares "
+		       "4096 more" },
+	{ odd_cluster, "no multiple of the cluster's 2" },
+	{ huge_cluster, "the cluster has 32 groups, the most is 16" },
+	{ many_cooperative, "and the grid has 1000000" },
+	{ crooked_map, "tensor map of argument 0 is refused" },
+};
+
+static void test_refusals_help_the_writer(void **state)
+{
+	for (size_t i = 0; i < KF_COUNT(refusals); i++) {
+		struct kf_err err = { 0 };
+		struct world w;
+
+		world_init(&w, *state);
+		add_axpb(&w.plans.forward, IN, OUT, 1, 0);
+		refusals[i].add(&w.plans.forward);
+		if (world_load(&w, &err))
+			fail_msg("%s: %s", refusals[i].words, err.text);
+		if (!strstr(w.refused, refusals[i].words))
+			fail_msg("\"%s\", not: %s", w.refused,
+				 refusals[i].words);
+		assert_non_null(strstr(w.refused, "call 2 of kf_forward"));
+		/* Nothing of it can be run. */
+		assert_int_equal(world_prepare(&w, NULL), KF_E_INPUT);
+		world_release(&w);
+	}
+}
+
+static void test_code_for_another_device_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_buf whole = f->code;
+	struct kf_err err = { 0 };
+	struct world w;
+
+	world_init(&w, f);
+	f->code = (struct kf_buf) { .max = 64 };
+	kf_buf_puts(&f->code, "\x7f" "ELF, but not of a device");
+	if (world_load(&w, &err))
+		fail_msg("%s", err.text);
+	assert_non_null(strstr(w.refused, "not for this device"));
+	kf_buf_release(&f->code);
+	f->code = whole;
+	world_release(&w);
+}
+
+static void test_rubbish_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	char *path = path_in(f, "rubbish");
+	struct kf_device *dev = NULL;
+	char refused[256];
+
+	assert_int_equal(kf_file_write(path, "rubbish", 7, NULL), KF_OK);
+	assert_int_equal(kf_driver_open(f->driver, f->info.id, MEMORY_MAX,
+					&dev, NULL), KF_OK);
+	assert_int_equal(kf_driver_load(f->driver, dev, path, refused, NULL),
+			 KF_OK);
+	assert_true(refused[0]);
+	kf_driver_close(f->driver, dev);
+	free(path);
+}
+
+static void test_more_scratch_than_allowed_is_refused(void **state)
+{
+	struct world w;
+	struct kf_err err = { 0 };
+
+	world_init(&w, *state);
+	plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, MEMORY_MAX + 1);
+	if (world_load(&w, &err))
+		fail_msg("%s", err.text);
+	assert_true(w.refused[0]);
+	world_release(&w);
+}
+
+/* --- what only some devices have ------------------------------------------ */
+
+static void test_large_shared_memory(void **state)
+{
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, *state);
+	for (int n = 1024; n <= 50 * 1024; n += 49 * 1024) {
+		op = plan_launch(&w.plans.forward, "shared", 1, 256);
+		op->shared_bytes = 4 * n;
+		plan_arg_buffer(op, OUT, n > 1024 ? 4 : 0);
+		plan_arg_int(op, n, 4);
+	}
+	world_start(&w);
+	world_call(&w);
+	assert_true(outputs_of(&w)[0] == 1023);
+	assert_true(outputs_of(&w)[1] == 50 * 1024 - 1);
+	world_release(&w);
+}
+
+static void test_clusters(void **state)
+{
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, *state);
+	op = plan_launch(&w.plans.forward, "cluster_rank", 32, 32);
+	plan_cluster(op, 4);
+	plan_arg_buffer(op, OUT, 0);
+	plan_arg_int(op, COUNT, 4);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_true(outputs_of(&w)[i] == (float)(i / 32 % 4));
+	world_release(&w);
+}
+
+static void test_barriers_of_the_grid(void **state)
+{
+	struct world w;
+	struct kf_plan_op *op;
+	uint32_t counter;
+
+	world_init(&w, *state);
+	counter = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, 4);
+	plan_fill(&w.plans.forward, counter, 0, 0, 4, 1);
+	op = plan_launch(&w.plans.forward, "grid_barrier", 8, 32);
+	op->cooperative = true;
+	plan_arg_buffer(op, counter, 0);
+	plan_arg_buffer(op, OUT, 0);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < 8; i++)
+		assert_true(outputs_of(&w)[i] == 8);
+	world_release(&w);
+}
+
+static void test_dependent_launches(void **state)
+{
+	struct world w;
+
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 1, 2);
+	plan_launch(&w.plans.forward, "nothing", 1, 32)->dependent = true;
+	world_start(&w);
+	world_call(&w);
+	assert_true(outputs_of(&w)[1] == inputs_of(&w)[1] + 2);
+	world_release(&w);
+}
+
+static void test_tensor_maps(void **state)
+{
+	const struct kf_tensor_map map = {
+		.size = sizeof(map), .dtype = KF_F32, .rank = 2,
+		.dim = { 20, 50 }, .stride = { 0, 80 }, .box = { 8, 8 },
+	};
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, *state);
+	op = plan_launch(&w.plans.forward, "load_box", 1, 32);
+	plan_arg_map(op, IN, 0, &map);
+	plan_arg_buffer(op, OUT, 0);
+	world_start(&w);
+	world_call(&w);
+	for (unsigned i = 0; i < 64; i++)
+		assert_true(outputs_of(&w)[i] ==
+			    inputs_of(&w)[i / 8 * 20 + i % 8]);
+	world_release(&w);
+}
+
+/* --- faults: each in a process of its own --------------------------------- */
+
+static const struct { const char *kernel; uint32_t bytes; const char *words; }
+faults[] = {
+	{ "illegal", 8, "kernel illegal read or wrote memory" },
+	{ "misaligned", 8, "(misaligned address)" },
+	{ "asserts", 4, "assertion" },
+	{ "traps", 4, "trapped" },
+};
+
+static void fault_case(struct fixture *f, size_t i)
+{
+	struct world w;
+	struct kf_plan_op *op;
+
+	world_init(&w, f);
+	op = plan_launch(&w.plans.forward, faults[i].kernel, 1, 1);
+	if (faults[i].bytes == 8)
+		plan_arg_buffer(op, OUT, 0);
+	else
+		plan_arg_int(op, 1, 4);
+	world_start(&w);
+	expect_fault(&w, faults[i].words);
+	world_release(&w);
+}
+
+/* Says when it is about to run for ever. */
+static void endless_case(struct fixture *f)
+{
+	struct world w;
+	struct kf_plan_op *op;
+	uint64_t changed;
+
+	world_init(&w, f);
+	op = plan_launch(&w.plans.forward, "endless", 1, 1);
+	plan_arg_buffer(op, OUT, 0);
+	world_start(&w);
+	world_call(&w);
+	(void)world_try(&w, &changed, NULL);
+	world_release(&w);
+}
+
+static void run_case(const struct fixture *f, const char *name,
+		     uint64_t timeout_ns, struct kf_proc_end *end,
+		     struct kf_buf *words)
+{
+	const char *const argv[] = {
+		"/proc/self/exe", "--case", name,
+		f->standin ? "standin" : "device", NULL
+	};
+	struct kf_proc_spec spec = { .argv = argv, .timeout_ns = timeout_ns };
+	struct kf_err err = { 0 };
+
+	if (kf_proc_run(&spec, words, words, end, &err))
+		fail_msg("%s", err.text);
+}
+
+static void test_faults_are_told(void **state)
+{
+	for (size_t i = 0; i < KF_COUNT(faults); i++) {
+		struct kf_buf words = { .max = 4096 };
+		struct kf_proc_end end;
+
+		run_case(*state, faults[i].kernel, 60 * KF_NS_PER_S, &end,
+			 &words);
+		if (end.timed_out || end.signal || end.exit_code)
+			fail_msg("%s: %s", faults[i].kernel,
+				 kf_buf_str(&words));
+		kf_buf_release(&words);
+	}
+}
+
+/* Killing the process is what ends it; the device is as good as before. */
+static void test_an_endless_kernel_is_killed_from_outside(void **state)
+{
+	struct kf_buf words = { .max = 4096 };
+	struct kf_proc_end end;
+
+	run_case(*state, "endless", 8 * KF_NS_PER_S, &end, &words);
+	assert_true(end.timed_out);
+	kf_buf_release(&words);
+	test_values_are_right_with_fresh_data(state);
+}
+
+/* --- of the stand-in alone ------------------------------------------------ */
+
+struct standin {
+	standin_calls_fn *calls;
+	standin_fail_fn *break_entry;
+	standin_reset_fn *reset;
+	standin_alive_fn *alive;
+};
+
+static struct standin standin_control(void)
+{
+	static const char *const name[] = {
+		"standin_calls", "standin_fail", "standin_reset",
+		"standin_alive",
+	};
+	struct standin s;
+	void *symbol[KF_COUNT(name)];
+	char *path = standin_path();
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	assert_non_null(library);
+	for (size_t i = 0; i < KF_COUNT(name); i++) {
+		symbol[i] = dlsym(library, name[i]);
+		assert_non_null(symbol[i]);
+	}
+	memcpy(&s, symbol, sizeof(s));
+	free(path);
+	return s;
+}
+
+static void test_everything_is_given_back(void **state)
+{
+	struct standin s = standin_control();
+	struct world w;
+	unsigned before = s.alive();
+
+	world_init(&w, *state);
+	keep_program(&w);
+	world_start(&w);
+	world_call(&w);
+	assert_int_equal(world_prepare(&w, NULL), KF_OK);
+	world_call(&w);
+	assert_true(s.alive() > before);
+	world_release(&w);
+	assert_int_equal(s.alive(), before);
+}
+
+/* Whatever fails, wherever: it is told, given back, and nobody's verdict. */
+static void test_trouble_of_ours_is_no_verdict(void **state)
+{
+	static const struct { const char *entry; unsigned after; } rows[] = {
+		{ "cuInit", 0 }, { "cuDeviceGetCount", 0 },
+		{ "cuDevicePrimaryCtxRetain", 0 }, { "cuStreamCreate", 0 },
+		{ "cuEventCreate", 0 }, { "cuEventCreate", 1 },
+		{ "cuMemHostAlloc", 0 }, { "cuMemHostAlloc", 1 },
+		{ "cuModuleLoadData", 0 }, { "cuModuleLoadData", 1 },
+		{ "cuMemAlloc_v2", 0 }, { "cuMemAlloc_v2", 1 },
+		{ "cuMemAlloc_v2", 2 }, { "cuMemAlloc_v2", 3 },
+		{ "cuMemAlloc_v2", 4 }, { "cuMemAlloc_v2", 5 },
+		{ "cuStreamBeginCapture_v2", 0 }, { "cuStreamEndCapture", 0 },
+		{ "cuGraphInstantiateWithFlags", 0 }, { "cuGraphUpload", 0 },
+		{ "cuMemcpyHtoDAsync_v2", 0 }, { "cuMemcpyHtoDAsync_v2", 1 },
+		{ "cuStreamWaitValue32_v2", 0 }, { "cuEventRecord", 0 },
+		{ "cuEventRecord", 1 }, { "cuGraphLaunch", 0 },
+		{ "cuEventSynchronize", 0 }, { "cuEventElapsedTime", 0 },
+		{ "cuMemcpyDtoHAsync_v2", 0 }, { "cuMemcpyDtoHAsync_v2", 1 },
+		{ "cuMemcpyDtoHAsync_v2", 2 },
+	};
+	struct standin s = standin_control();
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_err err = { 0 };
+		unsigned before = s.alive();
+		uint64_t changed;
+		struct world w;
+		enum kf_code code;
+
+		world_init(&w, *state);
+		add_axpb(&w.plans.forward, IN, OUT, 1, 2);
+		s.break_entry(rows[i].entry, rows[i].after, 2);
+		code = world_load(&w, &err);
+		if (!code)
+			code = world_prepare(&w, &err);
+		if (!code)
+			code = world_try(&w, &changed, &err);
+		if (!code || w.refused[0] || !err.text[0])
+			fail_msg("%s after %u: code %d, refused \"%s\"",
+				 rows[i].entry, rows[i].after, (int)code,
+				 w.refused);
+		s.reset();
+		world_release(&w);
+		if (s.alive() != before)
+			fail_msg("%s after %u: %u left", rows[i].entry,
+				 rows[i].after, s.alive() - before);
+	}
+}
+
+static void test_memory_that_cannot_be_pinned_is_copied(void **state)
+{
+	struct standin s = standin_control();
+	struct world w;
+
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 1, 2);
+	s.break_entry("cuMemHostRegister_v2", 0, 801);
+	world_start(&w);
+	world_call(&w);
+	assert_true(outputs_of(&w)[3] == inputs_of(&w)[3] + 2);
+	world_release(&w);
+	s.reset();
+}
+
+/* Once for kf_prepare and kf_forward each; a call only launches. */
+static void test_graphs_are_made_once(void **state)
+{
+	struct standin s = standin_control();
+	unsigned made, launched;
+	struct world w;
+
+	world_init(&w, *state);
+	keep_program(&w);
+	world_start(&w);
+	made = s.calls("cuGraphInstantiateWithFlags");
+	launched = s.calls("cuGraphLaunch");
+	for (int i = 0; i < 5; i++)
+		world_call(&w);
+	assert_int_equal(s.calls("cuGraphInstantiateWithFlags"), made);
+	assert_int_equal(s.calls("cuGraphLaunch"), launched + 5);
+	world_release(&w);
+}
+
+static void explicit_cluster(struct kf_plan *p)
+{
+	plan_launch(p, "explicit_cluster", 4, 32);
+}
+
+static void test_a_kernel_that_wants_clusters_says_so(void **state)
+{
+	struct world w;
+
+	world_init(&w, *state);
+	explicit_cluster(&w.plans.forward);
+	assert_int_equal(world_load(&w, NULL), KF_OK);
+	assert_non_null(strstr(w.refused, ".cluster"));
+	world_release(&w);
+}
+
+/* --- both kinds of device ------------------------------------------------- */
+
+static int setup(void **state)
+{
+	struct fixture *f = *state;
+
+	use_standin(f->standin);
+	return 0;
+}
+
+#define CASE(name) { #name, test_##name, setup, NULL, NULL }
+
+static const struct CMUnitTest cases[] = {
+	CASE(values_are_right_with_fresh_data),
+	CASE(order_and_scratch),
+	CASE(scratch_is_poisoned_before_every_call),
+	CASE(fills_of_every_width),
+	CASE(a_struct_by_value),
+	CASE(a_hundred_launches),
+	CASE(a_list_without_operations),
+	CASE(kept_memory_follows_the_weights),
+	CASE(kept_memory_begins_with_zeros),
+	CASE(variables_begin_anew_with_prepare),
+	CASE(a_changed_input_is_found),
+	CASE(a_changed_weight_is_found),
+	CASE(writes_around_an_output_come_back),
+	CASE(writes_behind_scratch_are_a_fault),
+	CASE(writes_to_kept_memory_are_a_fault),
+	CASE(prepare_may_not_write_to_weights),
+	CASE(prepare_may_not_write_behind_what_it_keeps),
+	CASE(refusals_help_the_writer),
+	CASE(code_for_another_device_is_refused),
+	CASE(rubbish_is_refused),
+	CASE(more_scratch_than_allowed_is_refused),
+	CASE(large_shared_memory),
+	CASE(clusters),
+	CASE(barriers_of_the_grid),
+	CASE(dependent_launches),
+	CASE(tensor_maps),
+	CASE(faults_are_told),
+};
+
+static const struct CMUnitTest device_cases[] = {
+	CASE(an_endless_kernel_is_killed_from_outside),
+};
+
+static const struct CMUnitTest standin_cases[] = {
+	CASE(everything_is_given_back),
+	CASE(trouble_of_ours_is_no_verdict),
+	CASE(memory_that_cannot_be_pinned_is_copied),
+	CASE(graphs_are_made_once),
+	CASE(a_kernel_that_wants_clusters_says_so),
+};
+
+static void test_device_is_here(void **state)
+{
+	(void)state;
+	if (getenv("KF_MUST_RUN") && strstr(getenv("KF_MUST_RUN"), "cuda"))
+		fail_msg("KF_MUST_RUN asks for cuda: no device here");
+	skip();
+}
+
+static void standin_code(struct fixture *f)
+{
+	static const char *const name[] = {
+		"axpb", "multiply", "poke", "by_value", "cluster_rank",
+		"grid_barrier", "shared", "load_box", "count", "nothing",
+		"bounded", "explicit_cluster", "static_shared", "illegal",
+		"asserts", "traps", "misaligned", "endless",
+	};
+
+	f->code.max = 4096;
+	kf_buf_puts(&f->code, STANDIN_MAGIC);
+	for (size_t i = 0; i < KF_COUNT(name); i++)
+		kf_buf_printf(&f->code, "kernel %s\n", name[i]);
+}
+
+/* False: there is none. */
+static bool fixture_init(struct fixture *f, bool standin)
+{
+	struct kf_err err = { 0 };
+	struct kf_build build;
+	size_t count = 0;
+
+	*f = (struct fixture) { .driver = kf_driver_by_name("cuda"),
+				.standin = standin };
+	use_standin(standin);
+	if (kf_driver_find(f->driver, &f->info, 1, false, &count, &err)) {
+		fprintf(stderr, "# %s\n", err.text);
+		return false;
+	}
+	if (!count || make_folder(f))
+		return false;
+	if (standin) {
+		standin_code(f);
+		return true;
+	}
+	if (build_files(f, "tests/data/cuda/kernels.cu",
+			"tests/data/cuda/host.c", &build, &err) ||
+	    build.end != KF_BUILD_DONE)
+		fprintf(stderr, "# %s%s\n", err.text, kf_buf_str(&build.log));
+	else
+		take_code(f);
+	kf_build_release(&build);
+	return true;
+}
+
+static void fixture_release(struct fixture *f)
+{
+	kf_device_info_release(&f->info);
+	kf_buf_release(&f->code);
+	if (f->folder[0])
+		kf_remove_tree(f->folder, NULL);
+}
+
+static int one_case(const char *name, bool standin)
+{
+	struct fixture f;
+
+	if (!fixture_init(&f, standin))
+		return 3;
+	if (strcmp(name, "endless") == 0)
+		endless_case(&f);
+	for (size_t i = 0; i < KF_COUNT(faults); i++)
+		if (strcmp(name, faults[i].kernel) == 0)
+			fault_case(&f, i);
+	fixture_release(&f);
+	return 0;
+}
+
+static size_t add_cases(struct CMUnitTest *to, char (*names)[96],
+			const struct CMUnitTest *from, size_t count,
+			struct fixture *f)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i] = from[i];
+		snprintf(names[i], sizeof(names[i]), "%s: %s",
+			 f->standin ? "stand-in" : "device", from[i].name);
+		to[i].name = names[i];
+		to[i].initial_state = f;
+	}
+	return count;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest absent = CASE(device_is_here);
+	struct CMUnitTest tests[2 * KF_COUNT(cases) + KF_COUNT(standin_cases) +
+				KF_COUNT(device_cases)];
+	char names[KF_COUNT(tests)][96];
+	struct fixture standin, device;
+	size_t count;
+	int failed;
+
+	if (argc == 4 && strcmp(argv[1], "--case") == 0)
+		return one_case(argv[2], strcmp(argv[3], "standin") == 0);
+	memset(tests, 0, sizeof(tests));
+	if (!fixture_init(&standin, true))
+		return 1;
+	count = add_cases(tests, names, cases, KF_COUNT(cases), &standin);
+	count += add_cases(tests + count, names + count, standin_cases,
+			   KF_COUNT(standin_cases), &standin);
+	if (fixture_init(&device, false)) {
+		count += add_cases(tests + count, names + count, cases,
+				   KF_COUNT(cases), &device);
+		count += add_cases(tests + count, names + count, device_cases,
+				   KF_COUNT(device_cases), &device);
+	} else {
+		count += add_cases(tests + count, names + count, &absent, 1,
+				   &device);
+	}
+	/* The macro counts an array; ours is filled in part. */
+	failed = _cmocka_run_group_tests("cuda", tests, count, NULL, NULL);
+	fixture_release(&standin);
+	fixture_release(&device);
+	return failed;
+}
