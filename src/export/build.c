@@ -4,6 +4,7 @@
 #include "evaluate/build.h"
 
 #define FOLDER		"/export"
+#define LIBRARIES	"LD_LIBRARY_PATH=/export"
 #define OUTPUT_MAX	(64u << 10)
 
 /* Argument words, with the programs that they stand for. */
@@ -49,7 +50,7 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 	 * no /proc the loader cannot tell where that is. */
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
 					   "LC_ALL=C", "TMPDIR=/tmp",
-					   "LD_LIBRARY_PATH=" FOLDER, NULL };
+					   LIBRARIES, NULL };
 	const struct kf_export_request *req = command->req;
 	struct kf_outcome outcome = { 0 };
 	struct kf_binds binds = { 0 };

@@ -9,17 +9,14 @@ guards, fallback, weights that change, threads, fake tensors.
 import concurrent.futures
 import copy
 import ctypes
-import importlib
 import json
 import os
 import pathlib
 import pickle
-import random
 import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 import warnings
 
 try:
@@ -29,69 +26,14 @@ except ImportError:
     print("1..0 # SKIP this Python has no torch")
     sys.exit(0)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / os.environ.get("KF_BUILD", "build")
+from packages import (ROOT, agree, export, fresh, listed, load, pair, raises,
+                      run_cases)
+
 PROGRAMS = ROOT / "tests" / "data" / "programs"
 RECORDED = ROOT / "tests" / "data" / "replay"
-CACHE = str(ROOT / "build" / "tests" / "cache")
 PROBLEMS = {path.stem: path for level in ("level1", "level2", "level3")
             for path in sorted((ROOT / "problems" / level).glob("*.py"))}
 SKIP = "skip: "
-
-
-def export(problem, program, out, *options):
-    """(status, words) of kforge export --as torch."""
-    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE,
-               KFORGE_PYTHON=os.environ.get("KFORGE_PYTHON", sys.executable))
-    done = subprocess.run(
-        [str(BUILD / "kforge"), "export", str(problem), str(program), "--as",
-         "torch", "-o", str(out), *options],
-        env=env, text=True, capture_output=True, timeout=200, check=False)
-    assert "Sanitizer" not in done.stderr, done.stderr
-    return done.returncode, done.stdout + done.stderr
-
-
-def load(folder, name):
-    """The package in that folder, under a name of its own."""
-    sys.path.insert(0, str(folder))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.pop(0)
-
-
-def pair(package, **options):
-    """Reference and ModelNew as KernelBench's evaluator makes them."""
-    reference = package.module.reference
-    models = []
-    for kind, extra in ((reference.Model, {}), (package.ModelNew, options)):
-        torch.manual_seed(42)
-        random.seed(42)
-        arguments = reference.get_init_inputs()
-        torch.manual_seed(42)
-        models.append(kind(*arguments, **extra))
-    return models
-
-
-def fresh(package, seed=7):
-    torch.manual_seed(seed)
-    return package.module.reference.get_inputs()
-
-
-def listed(outputs):
-    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-
-
-def agree(want, got):
-    want, got = listed(want), listed(got)
-    assert len(want) == len(got), (len(want), len(got))
-    for a, b in zip(want, got):
-        assert a.shape == b.shape and a.dtype == b.dtype, (a, b)
-        assert b.is_contiguous() and b.storage_offset() == 0
-        tight = 1e-10 if a.dtype == torch.float64 else 1e-4
-        scale = float(a[torch.isfinite(a)].abs().max()) if a.numel() else 1.0
-        assert torch.allclose(a, b, rtol=tight, atol=tight * (scale + 1e-6),
-                              equal_nan=True), float((a - b).abs().max())
 
 
 # --- the C library's DLPack entry ---------------------------------------------
@@ -208,15 +150,6 @@ def agreement(name, folder, ready):
 
 
 # --- guards -------------------------------------------------------------------
-
-
-def raises(package, word, function, *arguments):
-    try:
-        function(*arguments)
-    except package.Mismatch as error:
-        assert word in str(error), error
-        return
-    raise AssertionError("nothing was raised: " + word)
 
 
 def bad_calls(package):
@@ -500,8 +433,6 @@ def main():
     names = [n for n in PROBLEMS if not only or n in only]
     tests = [] if only else sorted(n for n in globals()
                                    if n.startswith("test_"))
-    number = failed = 0
-    print("1..%d" % (len(names) + len(tests)))
     with tempfile.TemporaryDirectory(prefix="kforge-export-") as scratch, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:
         folder = pathlib.Path(scratch)
@@ -510,19 +441,7 @@ def main():
                   (n, folder, ready[n])) for n in names]
         cases += [(n, lambda name: globals()[name](
             load(folder, "export_layer_norm")), (n,)) for n in tests]
-        for title, function, arguments in cases:
-            number += 1
-            try:
-                skip = function(*arguments)
-                print("ok %d - %s%s" % (number, title,
-                                        " # SKIP " + skip if skip else ""))
-            except Exception:  # pylint: disable=broad-except
-                failed += 1
-                print("not ok %d - %s" % (number, title))
-                for line in traceback.format_exc().splitlines():
-                    print("# " + line)
-            sys.stdout.flush()
-    return 1 if failed else 0
+        return run_cases(cases)
 
 
 if __name__ == "__main__":
