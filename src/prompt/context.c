@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#define CONTRACT "include/kforge/program.h"
+#define CONTRACT "kforge/program.h"
+#define LAUNCH "kforge/launch.h"
 #define CONTRACT_BYTES (64u << 10)
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -119,12 +120,18 @@ static json_t *example_of(const struct kf_platform *platform)
 	return object;
 }
 
+static bool is_two_part(const struct kf_platform *platform)
+{
+	return platform->driver && platform->driver->two_part;
+}
+
 static json_t *platform_of(const struct kf_platform *platform)
 {
 	json_t *object = json_object();
 
 	set_text(object, "name", platform->name);
 	set_text(object, "title", platform->title);
+	set(object, "two_part", json_boolean(is_two_part(platform)));
 	set(object, "files", files_of(platform));
 	set(object, "dtypes", dtypes_of(platform));
 	set_text(object, "notes", platform->notes ? platform->notes : "");
@@ -425,7 +432,9 @@ const char *kf_prompt_mode(const struct kf_prompt_request *req)
 	return is_failing(req->previous) ? "repair" : "generate";
 }
 
-static json_t *contract_of(struct kf_err *err, enum kf_code *code)
+/* A header as it ships. */
+static json_t *header_of(const char *name, struct kf_err *err,
+			 enum kf_code *code)
 {
 	struct kf_buf text = { .max = CONTRACT_BYTES };
 	char *home = kf_home(err), *path = NULL;
@@ -433,11 +442,11 @@ static json_t *contract_of(struct kf_err *err, enum kf_code *code)
 
 	*code = home ? KF_OK : KF_E_UNAVAIL;
 	if (home) {
-		path = kf_path_join(home, CONTRACT);
+		path = kf_format("%s/include/%s", home, name);
 		*code = kf_file_read(path, &text, err);
 	}
 	object = kf_prompt_text(kf_buf_str(&text), text.len, text.len);
-	set_text(object, "name", "kforge/program.h");
+	set_text(object, "name", name);
 	kf_buf_release(&text);
 	free(path);
 	free(home);
@@ -455,7 +464,9 @@ enum kf_code kf_prompt_context_make(const struct kf_prompt_request *req,
 	set_count(object, "attempt_max", req->attempt_max);
 	set_number(object, "target_speedup", req->target_speedup);
 	set(object, "plateau", json_boolean(req->plateau));
-	set(object, "contract", contract_of(err, &code));
+	set(object, "contract", header_of(CONTRACT, err, &code));
+	set(object, "launch", code || !is_two_part(req->platform) ?
+	    json_null() : header_of(LAUNCH, err, &code));
 	set(object, "platform", platform_of(req->platform));
 	set(object, "device", device_of(req->device));
 	set(object, "problem", problem_of(req->problem, req->bundle));

@@ -173,7 +173,7 @@ static void test_the_entry_is_seen_where_it_is_defined(void **state)
 	assert_int_equal(failed, 0);
 }
 
-static void test_a_host_part_includes_the_launch_api_and_standard_c(void **state)
+static void test_a_host_part_includes_few_headers(void **state)
 {
 	static const struct row rows[] = {
 		{ "#include <kforge/launch.h>\n#include <math.h>\n", NULL },
@@ -195,7 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reading_the_machines_files_is_refused),
 		cmocka_unit_test(test_honest_programs_pass),
-		cmocka_unit_test(test_a_host_part_includes_the_launch_api_and_standard_c),
+		cmocka_unit_test(test_a_host_part_includes_few_headers),
 		cmocka_unit_test(test_the_entry_is_seen_where_it_is_defined),
 	};
 

@@ -437,12 +437,35 @@ static void test_templates_do_not_leave_their_folder(void **state)
 	free(path);
 }
 
+static void test_two_part_platforms_are_shown_the_launch_api(void **state)
+{
+	static const struct kf_driver two_part = { .two_part = true };
+	struct kf_buf header = { .max = 1u << 20 };
+	struct fixture *f = *state;
+	struct kf_prompt prompt;
+	struct kf_err err = { 0 };
+
+	assert_int_equal(kf_file_read("include/kforge/launch.h", &header,
+				      &err), KF_OK);
+	header.data[header.len - 1] = '\0';	/* the last line's end */
+	make(f, &prompt);
+	assert_false(has(&prompt, "KF_BUF"));
+	kf_prompt_release(&prompt);
+	f->platform.driver = &two_part;
+	make(f, &prompt);
+	check_has(&prompt, kf_buf_str(&header));
+	check_has(&prompt, "The kernels are in `kernels.zz`; `host.c` defines");
+	check_has(&prompt, "recorded, not run");
+	kf_prompt_release(&prompt);
+	kf_buf_release(&header);
+}
+
 static void test_the_context_is_what_the_document_says(void **state)
 {
 	static const char *const keys[] = {
 		"mode", "attempt", "attempt_max", "target_speedup", "plateau",
 		"contract", "platform", "device", "problem", "previous", "best",
-		"history", "history_count", "shapes",
+		"history", "history_count", "shapes", "launch",
 	};
 	struct fixture *f = *state;
 	json_t *context = kf_prompt_context(&f->req);
@@ -492,6 +515,7 @@ int main(void)
 		T(test_many_weights_are_counted_not_listed),
 		T(test_a_template_can_be_overridden),
 		T(test_templates_do_not_leave_their_folder),
+		T(test_two_part_platforms_are_shown_the_launch_api),
 		T(test_the_context_is_what_the_document_says),
 		T(test_bytes_that_are_not_text_are_made_text),
 	};
