@@ -273,6 +273,14 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 	return KF_OK;
 }
 
+const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b)
+{
+	static const struct kf_baseline_info none;
+
+	(void)b;
+	return &none;
+}
+
 /* --- candidates ---------------------------------------------------------- */
 
 static void right(struct script *s)
