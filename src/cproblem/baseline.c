@@ -13,7 +13,7 @@
 #define WARM_NS (50 * KF_NS_PER_MS)
 
 struct live {
-	struct kf_baseline base;
+	struct kf_baseline_process base;
 	struct kf_problem_spec spec;	/* borrowed members */
 	const struct kf_bundle *bundle;
 	struct kf_cproblem problem;	/* owned */
@@ -86,11 +86,11 @@ static enum kf_code fail(const struct live *b, const struct kf_cref_end *end,
 		       b->base.name, end->text);
 }
 
-static enum kf_code time_case(struct kf_baseline *baseline,
+static enum kf_code time_case(struct kf_baseline_process *process,
 			      const struct kf_case *kase, uint64_t *time_ns,
 			      uint64_t *delay_ns, struct kf_err *err)
 {
-	struct live *b = (struct live *)baseline;
+	struct live *b = (struct live *)process;
 	const void **weight = kase->weight ? kase->weight :
 		b->bundle->weight_data;
 	struct kf_cref_data data = { .in = (void *const *)kase->in,
@@ -169,9 +169,10 @@ static enum kf_code compile(struct live *b, struct kf_err *err)
 
 /* A program that does not compile never gets here, so this waits for the first
  * block of calls. */
-static enum kf_code be_ready(struct kf_baseline *baseline, struct kf_err *err)
+static enum kf_code be_ready(struct kf_baseline_process *process,
+			     struct kf_err *err)
 {
-	struct live *b = (struct live *)baseline;
+	struct live *b = (struct live *)process;
 	enum kf_code code;
 
 	if (b->ready)
@@ -186,9 +187,9 @@ static enum kf_code be_ready(struct kf_baseline *baseline, struct kf_err *err)
 	return code;
 }
 
-static void release(struct kf_baseline *baseline)
+static void release(struct kf_baseline_process *process)
 {
-	struct live *b = (struct live *)baseline;
+	struct live *b = (struct live *)process;
 
 	kf_cref_release(&b->reference);
 	if (b->folder && kf_remove_tree(b->folder, NULL))
@@ -210,7 +211,8 @@ static const struct kf_baseline_table table = {
 enum kf_code kf_cproblem_baseline(const struct kf_problem_spec *spec,
 				  const struct kf_problem *problem,
 				  const struct kf_bundle *bundle,
-				  struct kf_baseline **out, struct kf_err *err)
+				  struct kf_baseline_process **out,
+				  struct kf_err *err)
 {
 	struct live *b = kf_alloc(sizeof(*b));
 	struct kf_platform *platform = NULL;
@@ -218,7 +220,7 @@ enum kf_code kf_cproblem_baseline(const struct kf_problem_spec *spec,
 	enum kf_code code;
 
 	*out = NULL;
-	b->base = (struct kf_baseline) {
+	b->base = (struct kf_baseline_process) {
 		.table = &table, .name = kf_strdup(problem->name),
 		.info = { .threads = spec->threads },
 	};
@@ -232,7 +234,7 @@ enum kf_code kf_cproblem_baseline(const struct kf_problem_spec *spec,
 		code = kf_cref_init(&b->reference, &b->spec, &b->problem,
 				    platform, b->problem.real, err);
 	if (code) {
-		kf_baseline_free(&b->base);
+		kf_baseline_process_free(&b->base);
 		return code;
 	}
 	b->code = kf_strdup(code_text);

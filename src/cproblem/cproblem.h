@@ -85,8 +85,8 @@ KF_MUST_CHECK enum kf_code kf_cproblem_bundle(
 KF_MUST_CHECK enum kf_code kf_cproblem_baseline(
 		const struct kf_problem_spec *spec,
 		const struct kf_problem *problem,
-		const struct kf_bundle *bundle, struct kf_baseline **out,
-		struct kf_err *err);
+		const struct kf_bundle *bundle,
+		struct kf_baseline_process **out, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_cproblem_describe(
 		const struct kf_problem_spec *spec, json_t *about,
 		struct kf_err *err);

@@ -9,21 +9,21 @@
 
 struct kf_baseline_table {
 	/* Waits until it is ready for the first call, if it is not yet. */
-	enum kf_code (*ready)(struct kf_baseline *baseline,
+	enum kf_code (*ready)(struct kf_baseline_process *process,
 			      struct kf_err *err);
 	/* Times one case of a ready one. */
-	enum kf_code (*time)(struct kf_baseline *baseline,
+	enum kf_code (*time)(struct kf_baseline_process *process,
 			     const struct kf_case *kase, uint64_t *time_ns,
 			     uint64_t *delay_ns, struct kf_err *err);
-	void (*free)(struct kf_baseline *baseline);
+	void (*free)(struct kf_baseline_process *process);
 };
 
-/* The first member of each kind's own struct. */
-struct kf_baseline {
+/* One life of a baseline; the first member of each kind's own struct. */
+struct kf_baseline_process {
 	const struct kf_baseline_table *table;
 	char *name;		/* owned; the problem's */
 	struct kf_baseline_info info;
-	bool dead;		/* a call has failed */
 };
+void kf_baseline_process_free(struct kf_baseline_process *process);
 
 #endif

@@ -17,7 +17,7 @@
 #define POLL_MS 20
 
 struct eager {
-	struct kf_baseline base;
+	struct kf_baseline_process base;
 	struct kf_problem_spec spec;	/* borrowed members */
 	const struct kf_bundle *bundle;
 	struct kf_sandbox *box;
@@ -212,7 +212,7 @@ static void remove_job(struct eager *b)
 }
 
 /* Which way is timed, and how fast each was. */
-static void take_ways(struct kf_baseline *base, const json_t *about)
+static void take_ways(struct kf_baseline_process *base, const json_t *about)
 {
 	const json_t *ways = json_object_get(about, "ways");
 
@@ -283,18 +283,19 @@ static enum kf_code time_one(struct eager *b, const struct kf_case *c,
 	return code;
 }
 
-static enum kf_code be_ready(struct kf_baseline *baseline, struct kf_err *err)
+static enum kf_code be_ready(struct kf_baseline_process *process,
+			     struct kf_err *err)
 {
-	struct eager *b = (struct eager *)baseline;
+	struct eager *b = (struct eager *)process;
 
 	return b->ready ? KF_OK : wait_ready(b, err);
 }
 
-static enum kf_code time_case(struct kf_baseline *baseline,
+static enum kf_code time_case(struct kf_baseline_process *process,
 			      const struct kf_case *kase, uint64_t *time_ns,
 			      uint64_t *delay_ns, struct kf_err *err)
 {
-	return time_one((struct eager *)baseline, kase, time_ns, delay_ns, err);
+	return time_one((struct eager *)process, kase, time_ns, delay_ns, err);
 }
 
 /* --- start and end ------------------------------------------------------- */
@@ -344,9 +345,9 @@ static enum kf_code start_process(struct eager *b,
 	return code;
 }
 
-static void release(struct kf_baseline *baseline)
+static void release(struct kf_baseline_process *process)
 {
-	struct eager *b = (struct eager *)baseline;
+	struct eager *b = (struct eager *)process;
 
 	kf_sandbox_free(b->box);
 	remove_job(b);
@@ -371,7 +372,8 @@ static const struct kf_baseline_table table = {
 enum kf_code kf_eager_start(const struct kf_problem_spec *spec,
 			    const struct kf_problem *problem,
 			    const struct kf_bundle *bundle,
-			    struct kf_baseline **out, struct kf_err *err)
+			    struct kf_baseline_process **out,
+			    struct kf_err *err)
 {
 	struct eager *b = kf_alloc(sizeof(*b));
 	json_t *request = json_object();
@@ -410,7 +412,7 @@ out:
 	free(cache);
 	kf_python_release(&python);
 	if (code)
-		kf_baseline_free(&b->base);
+		kf_baseline_process_free(&b->base);
 	else
 		*out = &b->base;
 	return code;

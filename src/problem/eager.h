@@ -11,6 +11,6 @@
 KF_MUST_CHECK enum kf_code kf_eager_start(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem,
 		const struct kf_bundle *bundle,
-		struct kf_baseline **out, struct kf_err *err);
+		struct kf_baseline_process **out, struct kf_err *err);
 
 #endif

@@ -21,11 +21,12 @@ struct kf_problem_table {
 	enum kf_code (*open)(const struct kf_problem_spec *spec,
 			     const struct kf_problem *problem,
 			     struct kf_bundle *out, struct kf_err *err);
-	/* See kf_baseline_start. */
+	/* Begins one process of a baseline; see kf_baseline_start. */
 	enum kf_code (*start)(const struct kf_problem_spec *spec,
 			      const struct kf_problem *problem,
 			      const struct kf_bundle *bundle,
-			      struct kf_baseline **out, struct kf_err *err);
+			      struct kf_baseline_process **out,
+			      struct kf_err *err);
 	/* Adds to an object what, beside problem, processor and threads, a
 	 * baseline's time belongs to: versions, flags. */
 	enum kf_code (*describe)(const struct kf_problem_spec *spec,

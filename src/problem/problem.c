@@ -73,15 +73,6 @@ enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 	return kf_problem_tables[problem->kind]->open(spec, problem, out, err);
 }
 
-enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
-			       const struct kf_problem *problem,
-			       const struct kf_bundle *bundle,
-			       struct kf_baseline **out, struct kf_err *err)
-{
-	return kf_problem_tables[problem->kind]->start(spec, problem, bundle,
-						       out, err);
-}
-
 enum kf_dtype kf_problem_cast(const struct kf_problem *problem)
 {
 	enum kf_dtype dtype;

@@ -205,6 +205,7 @@ enum kf_code kf_bundle_discard(struct kf_bundle *bundle, struct kf_err *err);
 
 /* --- the baseline: the reference, one live process ----------------------- */
 struct kf_baseline;
+struct kf_baseline_process;	/* baseline.h; for who makes one */
 
 struct kf_baseline_info {
 	char version[96];	/* of torch, or of the compiler */
@@ -219,8 +220,8 @@ struct kf_baseline_info {
 /* Begins to start it (imports torch in the background: seconds) and returns
  * at once; the first kf_baseline_time waits. A Python problem's runs in eager
  * PyTorch; a C problem's is reference.c, compiled as the platform compiles
- * programs and run in a worker as they are. bundle and what spec points to must
- * outlive it; each call may take spec->timeout_ns. */
+ * programs and run in a worker as they are. problem, bundle and what spec
+ * points to must outlive it; each call may take spec->timeout_ns. */
 KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem,
 		const struct kf_bundle *bundle,
@@ -228,11 +229,14 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 /* Runs it once on each of the given cases (inputs copied in and state restored
  * untimed), time_ns[i] is the forward's own time, delay_ns[i] how long its
  * threads waited for a processor in it (0 if unknown). A count of 0 waits until
- * it is ready for the first call. After a failure it is dead: every later call
- * fails with KF_E_UNAVAIL. */
+ * it is ready for the first call. What fails is tried once more, in a process
+ * that is started again, but only once in a baseline's life: then it is dead,
+ * and every later call fails with KF_E_UNAVAIL and the reason. A C problem's
+ * must compute what is expected of the declared case. */
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, uint64_t *delay_ns, struct kf_err *err);
+/* Valid until the next call; empty once it is dead. */
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);
 
