@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cproblem/cref.h"
+#include "evaluate/expect.h"
 #include "problem/baseline.h"
 
 #define PLATFORM "cpu"			/* where there is no better one */
@@ -111,6 +112,37 @@ static enum kf_code time_case(struct kf_baseline_process *process,
 	return code;
 }
 
+/* It is compiled as programs are, not as the expected values were: one that
+ * computes something else, or computes nothing, is no measure of them. */
+static enum kf_code check_values(const struct live *b,
+				 const struct kf_case *kase,
+				 struct kf_err *err)
+{
+	const struct kf_bundle *bundle = b->bundle;
+
+	for (size_t i = 0; i < bundle->out_count; i++) {
+		struct kf_compare_request req = kf_expect(bundle, kase, i,
+						kf_cref_out(&b->reference, i));
+		const struct kf_tensor_info *info = &bundle->out[i];
+		struct kf_compare found;
+		char index[128];
+
+		kf_compare_run(&req, &found);
+		if (found.end == KF_COMPARE_GOOD)
+			continue;
+		kf_compare_index(info->rank, info->shape, found.worst_count ?
+				 found.worst[0].index : 0, index);
+		return kf_fail(err, KF_E_UNAVAIL, "problem %s: its reference, "
+			       "compiled as programs are, gives other values "
+			       "than are expected: output %s at %s is %.9g, "
+			       "not %.9g; make it independent of the "
+			       "compiler's flags, or judge with --baseline "
+			       "none", b->base.name, info->name, index,
+			       found.worst[0].got, found.worst[0].expect);
+	}
+	return KF_OK;
+}
+
 static enum kf_code warm(struct live *b, struct kf_err *err)
 {
 	uint64_t start_ns = kf_now_ns(), time_ns, delay_ns;
@@ -121,6 +153,8 @@ static enum kf_code warm(struct live *b, struct kf_err *err)
 			break;
 		code = time_case(&b->base, &b->bundle->set[0], &time_ns,
 				 &delay_ns, err);
+		if (!code && i == 0)
+			code = check_values(b, &b->bundle->set[0], err);
 	}
 	return code;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "evaluate/device.h"
+#include "evaluate/expect.h"
 
 /* A process may live this long; its calls have deadlines of their own. */
 #define PROCESS_NS	(600 * KF_NS_PER_S)
@@ -339,21 +340,12 @@ static struct kf_compare_request compare_request(const struct kf_session *s,
 						 const struct kf_case *kase,
 						 size_t i)
 {
-	const struct kf_tensor_info *info = &s->shared->req->bundle->out[i];
-	struct kf_compare_request req = {
-		.dtype = info->dtype,
-		.rank = info->rank,
-		.got = kf_worker_out(s->worker, i),
-		.expect = kase->expect[i],
-		.exact = kase->exact ? kase->exact[i] : NULL,
-		.react = kase->react ? kase->react[i] : NULL,
-		.noise = kase->noise ? kase->noise[i] : NULL,
-		.typical = &s->shared->typical[i],
-		.limit = kf_compare_limit(info->dtype, kase->kind),
-		.poison = kf_worker_pattern(s->worker),
-	};
+	struct kf_compare_request req = kf_expect(s->shared->req->bundle, kase,
+						  i,
+						  kf_worker_out(s->worker, i));
 
-	memcpy(req.shape, info->shape, sizeof(req.shape));
+	req.typical = &s->shared->typical[i];
+	req.poison = kf_worker_pattern(s->worker);
 	return req;
 }
 

@@ -351,6 +351,29 @@ static void test_a_baseline_times_every_kind_of_case(void **state)
 	close_both(&problem, &b);
 }
 
+static void test_a_baseline_of_other_values_is_our_trouble(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_baseline *baseline;
+	struct kf_err err = { 0 };
+	struct kf_problem problem;
+	struct kf_bundle b;
+	const void **in;
+
+	open_good(&f->spec, &problem, &b);
+	in = b.set[0].in;
+	b.set[0].in = b.set[1].in;	/* expected is what it was */
+	b.set[1].in = in;
+	if (kf_baseline_start(&f->spec, &problem, &b, &baseline, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(kf_baseline_time(baseline, NULL, 0, NULL, NULL, &err),
+			 KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "gives other values"));
+	assert_non_null(strstr(err.text, "--baseline none"));
+	kf_baseline_free(baseline);
+	close_both(&problem, &b);
+}
+
 static void test_a_baseline_is_stored_by_its_command(void **state)
 {
 	struct fixture *f = *state;
@@ -393,6 +416,8 @@ int main(void)
 		cmocka_unit_test(test_a_program_is_set_against_the_reference),
 		cmocka_unit_test(test_a_wrong_program_is_a_mismatch),
 		cmocka_unit_test(test_a_baseline_times_every_kind_of_case),
+		cmocka_unit_test(
+			test_a_baseline_of_other_values_is_our_trouble),
 		cmocka_unit_test(test_a_baseline_is_stored_by_its_command),
 	};
 

@@ -1,0 +1,21 @@
+#include "evaluate/expect.h"
+
+struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
+				    const struct kf_case *kase, size_t i,
+				    const void *got)
+{
+	const struct kf_tensor_info *info = &bundle->out[i];
+	struct kf_compare_request req = {
+		.dtype = info->dtype,
+		.rank = info->rank,
+		.got = got,
+		.expect = kase->expect[i],
+		.exact = kase->exact ? kase->exact[i] : NULL,
+		.react = kase->react ? kase->react[i] : NULL,
+		.noise = kase->noise ? kase->noise[i] : NULL,
+		.limit = kf_compare_limit(info->dtype, kase->kind),
+	};
+
+	memcpy(req.shape, info->shape, sizeof(req.shape));
+	return req;
+}
