@@ -10,5 +10,6 @@
 extern const struct kf_driver kf_driver_host;
 extern const struct kf_driver kf_driver_cuda;
 extern const struct kf_driver kf_driver_null;
+extern const struct kf_driver kf_driver_opencl;
 
 #endif

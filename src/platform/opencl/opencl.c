@@ -1,0 +1,75 @@
+#include "platform/opencl/opencl.h"
+
+#include <dirent.h>
+
+#include "platform/drivers.h"
+
+#define VENDORS "/etc/OpenCL/vendors"
+
+/* What OpenCL's loader, a driver, its compiler and its linker read. PoCL looks
+ * for processors and memory in /sys, and runs ld. */
+static const char *const folders[] = {
+	"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/bin", "/bin",
+	"/usr/share/pocl", "/etc/OpenCL", "/etc/alternatives",
+	"/etc/ld.so.cache", "/sys/devices/system",
+};
+
+static const char *const nodes[] = {
+	"/dev/dri", "/dev/kfd", "/dev/nvidiactl", "/dev/nvidia-uvm",
+	"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2", "/dev/nvidia3",
+	"/dev/nvidia4", "/dev/nvidia5", "/dev/nvidia6", "/dev/nvidia7",
+};
+
+/* Is there a driver that is not PoCL, which needs no device nodes? */
+static bool needs_nodes(void)
+{
+	DIR *dir = opendir(VENDORS);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = strstr(entry->d_name, ".icd") &&
+			!strstr(entry->d_name, "pocl");
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The same in both places: OpenCL compiles for a device only where it sees it,
+ * and devices are numbered by what is seen. */
+static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
+		  void *arg)
+{
+	(void)place;
+	for (size_t i = 0; i < KF_COUNT(folders); i++)
+		if (kf_path_exists(folders[i]))
+			add(arg, folders[i], false);
+	for (size_t i = 0; needs_nodes() && i < KF_COUNT(nodes); i++)
+		if (kf_path_exists(nodes[i]))
+			add(arg, nodes[i], true);
+}
+
+static const char *const env[] = {
+	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
+	"OCL_ICD_VENDORS", NULL
+};
+
+const struct kf_driver kf_driver_opencl = {
+	.abi = KF_DRIVER_ABI,
+	.name = "opencl",
+	.find = kf_opencl_find,
+	.build = kf_opencl_build,
+	.open = kf_opencl_open,
+	.load = kf_opencl_load,
+	.prepare = kf_opencl_prepare,
+	.forward = kf_opencl_forward,
+	.close = kf_opencl_close,
+	.two_part = true,
+	.attach = kf_opencl_attach,
+	.upload = kf_opencl_upload,
+	.download = kf_opencl_download,
+	.device_ns = kf_opencl_device_ns,
+	.fault = kf_opencl_fault,
+	.paths = paths,
+	.env = env,
+};
