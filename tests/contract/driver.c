@@ -3,7 +3,9 @@
  * driver without a device here is skipped, never passed in silence;
  * KF_MUST_RUN=cpu,null (platforms) makes such a skip a failure.
  *
- * tests/data/programs/axpb.c computes 2 x + 1; broken.c cannot compile.
+ * tests/data/programs/axpb.c computes 2 x + 1; broken.c cannot compile. For
+ * two-part drivers these are kernels in the driver's language, beside
+ * axpb.host.c, and a plan made by hand is what would be recorded of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +17,39 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "platform/pack.h"
+#include "platform/plan.h"
 #include "platform/platform.h"
 
 #define DRIVERS_MAX 16
 #define COUNT	1000
-#define GUARD	64		/* floats on each side, not to be touched */
+#define GUARD	1024		/* floats on each side, not to be touched */
+#define PACK_MAX (64u << 20)
 #define MEMORY	(UINT64_C(64) << 20)
 #define MARK	-12345.0f
 
-static const char *const good_source[] = { "tests/data/programs/axpb.c" };
-static const char *const broken_source[] = { "tests/data/programs/broken.c" };
+#define PROGRAMS "tests/data/programs/"
+#define HOST	PROGRAMS "axpb.host.c"
+static const char *const good_source[] = { PROGRAMS "axpb.c" };
+static const char *const broken_source[] = { PROGRAMS "broken.c" };
+
+/* What two-part drivers compile. */
+static const struct two_parts {
+	const char *driver, *good[2], *broken[2];
+} two_parts[] = {
+	{ "cuda", { PROGRAMS "axpb.cu", HOST },
+	  { PROGRAMS "broken.cu", HOST } },
+	{ "opencl", { PROGRAMS "axpb.cl", HOST },
+	  { PROGRAMS "broken.cl", HOST } },
+};
 
 struct fixture {
 	const struct kf_driver *driver;
 	struct kf_device_info info;
+	const char *const *good, *const *broken;	/* sources */
+	size_t source_count;
 	char folder[64];
-	char output[128];
+	char output[128], program[128], host[160];
 	const char *command[16];
 	bool computes;			/* the null driver does not */
 };
@@ -41,7 +60,7 @@ static void set_command(struct fixture *f, const char *source)
 {
 	const char *const words[] = {
 		"cc", "-shared", "-fPIC", "-O1", "-I", "include", "-o",
-		f->output, source, NULL
+		f->driver->two_part ? f->host : f->output, source, NULL
 	};
 
 	memcpy(f->command, words, sizeof(words));
@@ -50,19 +69,21 @@ static void set_command(struct fixture *f, const char *source)
 static struct kf_build_request request(struct fixture *f,
 				       const char *const *source)
 {
-	set_command(f, source[0]);
+	set_command(f, source[f->source_count - 1]);
 	return (struct kf_build_request) {
 		.source = source,
-		.source_count = 1,
+		.source_count = f->source_count,
 		.command = f->command,
 		.output_path = f->output,
 		.timeout_ns = 60 * KF_NS_PER_S,
+		.device_id = f->info.id,
+		.arch = f->info.arch,
 	};
 }
 
 static void build_good(struct fixture *f)
 {
-	struct kf_build_request req = request(f, good_source);
+	struct kf_build_request req = request(f, f->good);
 	struct kf_build build;
 	struct kf_err err = { 0 };
 
@@ -73,7 +94,20 @@ static void build_good(struct fixture *f)
 	kf_build_release(&build);
 }
 
-struct data { float x[COUNT], y[COUNT + 2 * GUARD]; };
+/* Aligned as devices may want it. */
+struct data {
+	_Alignas(4096) float x[COUNT];
+	_Alignas(4096) float y[COUNT + 2 * GUARD];
+};
+
+static struct data *data_new(void)
+{
+	struct data *d = aligned_alloc(_Alignof(struct data), sizeof(*d));
+
+	assert_non_null(d);
+	memset(d, 0, sizeof(*d));
+	return d;
+}
 
 static struct kf_tensor tensor(void *data)
 {
@@ -88,18 +122,96 @@ static struct kf_call make_call(const struct kf_tensor *in,
 		.in_count = 1, .out_count = 1, .in = in, .out = out };
 }
 
-static struct kf_device *open_loaded(struct fixture *f)
+/* What axpb.host.c asks for, with the device's part of what was built. */
+static void write_program(const struct fixture *f)
 {
+	struct kf_plan_buffer buffer[] = {
+		{ KF_PLAN_IN, 0, COUNT * sizeof(float) },
+		{ KF_PLAN_OUT, 0, COUNT * sizeof(float) },
+	};
+	struct kf_plan_arg arg[] = {
+		{ .kind = KF_ARG_BUFFER, .bytes = 8 },
+		{ .kind = KF_ARG_BUFFER, .bytes = 8, .place.buffer = 1 },
+		{ .kind = KF_ARG_INT, .bytes = 8,
+		  .value = { COUNT & 0xff, COUNT >> 8 } },
+	};
+	char kernel[] = "axpb";
+	struct kf_plan_op op = { .kind = KF_PLAN_LAUNCH, .kernel = kernel,
+		.grid = { (COUNT + 255) / 256, 1, 1 }, .group = { 256, 1, 1 },
+		.arg = arg, .arg_count = KF_COUNT(arg) };
+	const struct kf_plans plans = { .forward = {
+		.buffer = buffer, .buffer_count = KF_COUNT(buffer),
+		.op = &op, .op_count = 1 } };
+	struct kf_buf bytes = { .max = KF_PLAN_BYTES_MAX };
+	struct kf_pack pack = { .count = 0 };
+	struct kf_pack_part part[2] = { { .name = "plans" } };
+
+	kf_plans_write(&plans, &bytes);
+	part[0].data = kf_buf_str(&bytes);
+	part[0].len = bytes.len;
+	assert_int_equal(kf_pack_read(f->output, PACK_MAX, &pack, NULL),
+			 KF_OK);
+	assert_non_null(kf_pack_find(&pack, "host"));
+	assert_non_null(kf_pack_find(&pack, "device"));
+	part[1] = *kf_pack_find(&pack, "device");
+	assert_int_equal(kf_pack_write(f->program, part, 2, NULL), KF_OK);
+	kf_pack_release(&pack);
+	kf_buf_release(&bytes);
+}
+
+static void attach(const struct fixture *f, struct kf_device *dev,
+		   struct data *d)
+{
+	const struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
+	const struct kf_call tensors = make_call(&in, &out);
+	const struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
+					    sizeof(d->y) };
+	struct kf_err err = { 0 };
+
+	if (kf_driver_attach(f->driver, dev, &m, &tensors, &err))
+		fail_msg("%s", err.text);
+}
+
+/* d lives as long as the device. */
+static struct kf_device *open_loaded(struct fixture *f, struct data *d)
+{
+	const char *path = f->driver->two_part ? f->program : f->output;
 	struct kf_device *dev = NULL;
 	struct kf_err err = { 0 };
 	char refused[256];
 
 	build_good(f);
-	if (kf_driver_open(f->driver, f->info.id, MEMORY, &dev, &err) ||
-	    kf_driver_load(f->driver, dev, f->output, refused, &err))
+	if (kf_driver_open(f->driver, f->info.id, MEMORY, &dev, &err))
+		fail_msg("%s", err.text);
+	if (f->driver->two_part) {
+		write_program(f);
+		attach(f, dev, d);
+	}
+	if (kf_driver_load(f->driver, dev, path, refused, &err))
 		fail_msg("%s", err.text);
 	assert_string_equal(refused, "");
 	return dev;
+}
+
+/* Around forward, where the device has memory of its own. */
+static void upload(const struct fixture *f, struct kf_device *dev)
+{
+	struct kf_err err = { 0 };
+
+	if (f->driver->two_part && kf_driver_upload(f->driver, dev, &err))
+		fail_msg("%s", err.text);
+}
+
+static void download(const struct fixture *f, struct kf_device *dev)
+{
+	uint64_t changed = UINT64_MAX;
+	struct kf_err err = { 0 };
+
+	if (f->driver->two_part &&
+	    kf_driver_download(f->driver, dev, &changed, &err))
+		fail_msg("%s", err.text);
+	assert_true(changed == UINT64_MAX);
+	assert_null(kf_driver_fault(f->driver, dev));
 }
 
 static int setup(void **state)
@@ -110,6 +222,9 @@ static int setup(void **state)
 	if (!mkdtemp(f->folder))
 		return -1;
 	snprintf(f->output, sizeof(f->output), "%s/program.so", f->folder);
+	snprintf(f->program, sizeof(f->program), "%s/plans", f->folder);
+	snprintf(f->host, sizeof(f->host), "%s" KF_BUILD_HOST_SUFFIX,
+		 f->output);
 	return 0;
 }
 
@@ -138,6 +253,13 @@ static void test_table_is_complete(void **state)
 	assert_non_null(d->prepare);
 	assert_non_null(d->forward);
 	assert_non_null(d->close);
+	assert_int_equal(!!d->attach, d->two_part);
+	assert_int_equal(!!d->upload, d->two_part);
+	assert_int_equal(!!d->download, d->two_part);
+	assert_int_equal(!!d->device_ns, d->two_part);
+	assert_int_equal(!!d->fault, d->two_part);
+	assert_int_equal(!!d->paths, d->two_part);
+	assert_int_equal(!!d->env, d->two_part);
 	assert_ptr_equal(kf_driver_by_name(d->name), d);
 }
 
@@ -176,7 +298,7 @@ static void test_good_source_builds(void **state)
 static void test_broken_source_is_a_verdict(void **state)
 {
 	struct fixture *f = *state;
-	struct kf_build_request req = request(f, broken_source);
+	struct kf_build_request req = request(f, f->broken);
 	struct kf_build build;
 	struct kf_err err = { 0 };
 
@@ -190,18 +312,20 @@ static void test_broken_source_is_a_verdict(void **state)
 static void test_malformed_build_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct kf_build_request rows[6];
+	struct kf_build_request rows[7];
 	const char *const nameless[] = { "" };
 
 	for (size_t i = 0; i < KF_COUNT(rows); i++)
-		rows[i] = request(f, good_source);
+		rows[i] = request(f, f->good);
 	rows[0].timeout_ns = 0;
 	rows[1].source_count = 0;
 	rows[2].source = NULL;
 	rows[3].command = NULL;
 	rows[4].output_path = NULL;
 	rows[5].source = nameless;
-	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+	rows[5].source_count = 1;
+	rows[6].device_id = NULL;
+	for (size_t i = 0; i < KF_COUNT(rows) - !f->driver->two_part; i++) {
 		struct kf_build build;
 		struct kf_err err = { 0 };
 
@@ -217,7 +341,7 @@ static void test_malformed_build_is_refused(void **state)
 static void test_missing_compiler_is_our_trouble(void **state)
 {
 	struct fixture *f = *state;
-	struct kf_build_request req = request(f, good_source);
+	struct kf_build_request req = request(f, f->good);
 	struct kf_build build;
 	struct kf_err err = { 0 };
 	enum kf_code code;
@@ -238,7 +362,7 @@ static void test_missing_compiler_is_our_trouble(void **state)
 static void test_slow_compiler_is_a_verdict(void **state)
 {
 	struct fixture *f = *state;
-	struct kf_build_request req = request(f, good_source);
+	struct kf_build_request req = request(f, f->good);
 	struct kf_build build;
 
 	f->command[0] = "sleep";
@@ -289,7 +413,7 @@ static void test_rubbish_is_refused_with_a_sentence(void **state)
 static void test_nothing_runs_before_load(void **state)
 {
 	struct fixture *f = *state;
-	struct data *d = kf_alloc(sizeof(*d));
+	struct data *d = data_new();
 	struct kf_tensor in = tensor(d->x), out = tensor(d->y);
 	struct kf_tensor unseen = tensor(NULL);
 	struct kf_call forward = make_call(&in, &out);
@@ -313,10 +437,10 @@ static void test_nothing_runs_before_load(void **state)
 static void test_program_computes_and_stays_in_bounds(void **state)
 {
 	struct fixture *f = *state;
-	struct data *d = kf_alloc(sizeof(*d));
+	struct data *d = data_new();
 	struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
 	struct kf_tensor unseen = tensor(NULL);
-	struct kf_device *dev = open_loaded(f);
+	struct kf_device *dev = open_loaded(f, d);
 	size_t wrong = 0, touched = 0;
 
 	for (int round = 0; round < 3; round++) {
@@ -332,9 +456,11 @@ static void test_program_computes_and_stays_in_bounds(void **state)
 						   &rc, NULL), KF_OK);
 		assert_int_equal(rc, 0);
 		rc = -1;
+		upload(f, dev);
 		assert_int_equal(kf_driver_forward(f->driver, dev, &forward,
 						   &rc, NULL), KF_OK);
 		assert_int_equal(rc, 0);
+		download(f, dev);
 		kf_driver_tidy(f->driver, dev);
 		for (size_t i = 0; i < COUNT; i++)
 			wrong += d->y[GUARD + i] != 2 * d->x[i] + 1;
@@ -353,8 +479,8 @@ static void test_program_computes_and_stays_in_bounds(void **state)
 static void test_malformed_call_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct data *d = kf_alloc(sizeof(*d));
-	struct kf_device *dev = open_loaded(f);
+	struct data *d = data_new();
+	struct kf_device *dev = open_loaded(f, d);
 
 	for (int row = 0; row < 9; row++) {
 		struct kf_tensor in = tensor(d->x), out = tensor(d->y);
@@ -384,10 +510,10 @@ static void test_malformed_call_is_refused(void **state)
 static void test_prepare_sees_no_inputs(void **state)
 {
 	struct fixture *f = *state;
-	struct data *d = kf_alloc(sizeof(*d));
+	struct data *d = data_new();
 	struct kf_tensor in = tensor(d->x), out = tensor(NULL);
 	struct kf_call call = make_call(&in, &out);
-	struct kf_device *dev = open_loaded(f);
+	struct kf_device *dev = open_loaded(f, d);
 	int rc;
 
 	assert_int_equal(kf_driver_prepare(f->driver, dev, &call, &rc, NULL),
@@ -451,6 +577,20 @@ static bool must_run(const struct kf_driver *driver)
 	return named;
 }
 
+static void choose_sources(struct fixture *f)
+{
+	f->good = good_source;
+	f->broken = broken_source;
+	f->source_count = 1;
+	for (size_t i = 0; i < KF_COUNT(two_parts); i++) {
+		if (strcmp(two_parts[i].driver, f->driver->name) != 0)
+			continue;
+		f->good = two_parts[i].good;
+		f->broken = two_parts[i].broken;
+		f->source_count = 2;
+	}
+}
+
 static size_t add_cases(struct fixture *f, struct CMUnitTest *tests,
 			char (*names)[96])
 {
@@ -487,6 +627,7 @@ int main(void)
 		f[drivers] = (struct fixture) { .driver = kf_drivers[drivers] };
 		f[drivers].computes = strcmp(kf_drivers[drivers]->name,
 					     "null") != 0;
+		choose_sources(&f[drivers]);
 		count += add_cases(&f[drivers], tests + count, names + count);
 	}
 	/* The macro counts an array; ours is filled in part. */

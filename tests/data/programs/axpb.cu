@@ -1,0 +1,8 @@
+/* y = 2 x + 1 */
+extern "C" __global__ void axpb(const float *x, float *y, long long n)
+{
+	long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+	if (i < n)
+		y[i] = 2 * x[i] + 1;
+}
