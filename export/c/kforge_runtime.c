@@ -72,32 +72,6 @@ static int fail(struct kforge_context *x, int status, const char *name,
 	return status;
 }
 
-int kforge_cpu_check(void)
-{
-	unsigned missing = 0;
-
-#if defined(__x86_64__) || defined(__i386__)
-	unsigned needs = kforge_cpu_needs;
-
-	__builtin_cpu_init();
-#define NEED(bit, name) \
-	if ((needs & (bit)) && !__builtin_cpu_supports(name)) \
-		missing |= (bit)
-	NEED(KFORGE_CPU_SSE42, "sse4.2");
-	NEED(KFORGE_CPU_AVX, "avx");
-	NEED(KFORGE_CPU_AVX2, "avx2");
-	NEED(KFORGE_CPU_FMA, "fma");
-	NEED(KFORGE_CPU_BMI2, "bmi2");
-	NEED(KFORGE_CPU_AVX512F, "avx512f");
-	NEED(KFORGE_CPU_AVX512BW, "avx512bw");
-	NEED(KFORGE_CPU_AVX512DQ, "avx512dq");
-	NEED(KFORGE_CPU_AVX512VL, "avx512vl");
-	NEED(KFORGE_CPU_AVX512VNNI, "avx512vnni");
-#undef NEED
-#endif
-	return missing ? KFORGE_E_CPU : KFORGE_OK;
-}
-
 /* --- memory -------------------------------------------------------------- */
 
 static size_t rounded(size_t bytes)

@@ -33,8 +33,8 @@ struct kforge_program {
 
 struct kforge_context;
 
-/* KFORGE_OK, or KFORGE_E_CPU where this processor lacks instructions that the
- * program was compiled for. */
+/* kforge_processor.c: KFORGE_OK, or KFORGE_E_CPU where this processor lacks
+ * instructions that the program was compiled for. */
 int kforge_cpu_check(void);
 const char *kforge_message(int status);
 
@@ -62,17 +62,8 @@ int kforge_call_versioned(struct kforge_context *context,
 const char *kforge_error(const struct kforge_context *context);
 void kforge_context_free(struct kforge_context *context);
 
-/* kforge_cpu.c: KFORGE_CPU_* of the flags the program is compiled with. */
-extern const unsigned kforge_cpu_needs;
-#define KFORGE_CPU_AVX		(1u << 0)
-#define KFORGE_CPU_AVX2		(1u << 1)
-#define KFORGE_CPU_FMA		(1u << 2)
-#define KFORGE_CPU_BMI2		(1u << 3)
-#define KFORGE_CPU_AVX512F	(1u << 4)
-#define KFORGE_CPU_AVX512BW	(1u << 5)
-#define KFORGE_CPU_AVX512DQ	(1u << 6)
-#define KFORGE_CPU_AVX512VL	(1u << 7)
-#define KFORGE_CPU_AVX512VNNI	(1u << 8)
-#define KFORGE_CPU_SSE42	(1u << 9)
+/* kforge_cpu.c: what the program's flags let the compiler use, each word after
+ * a space. */
+extern const char kforge_cpu_needs[];
 
 #endif

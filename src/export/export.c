@@ -21,6 +21,7 @@ static const struct file copied[] = {
 	{ "export/c/kforge_cpu.c", "kforge_cpu.c" },
 	{ "export/c/kforge_dlpack.h", "kforge_dlpack.h" },
 	{ "export/c/kforge_export.h", "kforge_export.h" },
+	{ "export/c/kforge_processor.c", "kforge_processor.c" },
 	{ "export/c/kforge_runtime.c", "kforge_runtime.c" },
 	{ "export/c/kforge_runtime.h", "kforge_runtime.h" },
 	{ "export/c/safetensors.h", "safetensors.h" },

@@ -7,6 +7,8 @@ import ctypes
 import functools
 import json
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -223,7 +225,7 @@ def test_it_compiles_without_a_warning(scratch):
         if not shutil.which(compiler):
             continue
         for source in ("scale_shift.c", "kforge_runtime.c", "kforge_cpu.c",
-                       "example.c"):
+                       "kforge_processor.c", "example.c"):
             run(compiler, "-std=c11", "-O2", *WARNINGS, "-I.", "-c", "-o",
                 "/dev/null", source, cwd=out)
     (scratch / "user.cc").write_text(
@@ -406,6 +408,82 @@ def test_the_example_finds_its_library_from_anywhere(scratch):
     assert "soname: [libscale_shift.so]" in dynamic, dynamic
     dynamic = run("readelf", "-d", out / "example")
     assert "[libscale_shift.so]" in dynamic, dynamic
+
+
+# --- processors ---------------------------------------------------------------
+
+RUNTIME = ROOT / "export" / "c"
+
+# Answers 0 or 3 for each word, as the library's own check would.
+ASK = """
+#include <stdio.h>
+#include <string.h>
+char kforge_cpu_needs[64];
+int kforge_cpu_check(void);
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		snprintf(kforge_cpu_needs, sizeof(kforge_cpu_needs), " %s", argv[i]);
+		printf("%s %d\\n", argv[i], kforge_cpu_check());
+	}
+	return 0;
+}
+"""
+
+
+def cpuinfo():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith(("flags", "Features")):
+            return set(line.split(":")[1].split())
+    raise AssertionError("/proc/cpuinfo has no flags")
+
+
+def rows():
+    """The names of x86, those of ARM."""
+    text = (RUNTIME / "kforge_processor.c").read_text()
+    return [re.findall(r'{ "(\w+)",', part)
+            for part in text.split("#elif defined(__aarch64__)")]
+
+
+def test_every_instruction_set_that_is_needed_can_be_checked(scratch):
+    text = (RUNTIME / "kforge_cpu.c").read_text()
+    for part, known in zip(text.split("#ifdef __aarch64__"), rows()):
+        needed = " ".join(re.findall(r'^\t"([ \w]+)"$', part, re.M)).split()
+        assert len(needed) > 20 and sorted(needed) == sorted(known), part
+
+
+def test_checks_agree_with_what_the_kernel_says(scratch):
+    (scratch / "ask.c").write_text(ASK)
+    (scratch / "kforge").symlink_to(ROOT / "include" / "kforge")
+    run("cc", "-I", scratch, "-I", RUNTIME, "-o", "ask", "ask.c",
+        RUNTIME / "kforge_processor.c", cwd=scratch)
+    words = rows()[platform.machine() == "aarch64"]
+    there = cpuinfo()
+    called = {"sse3": "pni", "lzcnt": "abm"}
+    answers = run(scratch / "ask", *words, "nonsense").split()
+    got = dict(zip(answers[::2], answers[1::2]))
+    want = {w: "0" if called.get(w, w) in there else "3" for w in words}
+    assert got.pop("nonsense") == "3"
+    assert got == want, sorted(set(got.items()) ^ set(want.items()))
+
+
+def test_a_library_for_another_processor_refuses_to_work(scratch):
+    out, _ = export_busy(scratch)
+    flags = {"-mxop": "xop", "-mavx512vp2intersect": "avx512_vp2intersect",
+             "-mamx-tile": "amx_tile", "-mtbm": "tbm",
+             "-march=armv8.2-a+sve2+f64mm": "svef64mm"}
+    x86 = platform.machine() == "x86_64"
+    absent = [flag for flag, word in flags.items() if word not in cpuinfo()
+              and x86 == ("armv8" not in flag)]
+    assert absent, "this processor has everything"
+    run("make", "-s", "clean", "library", "MARCH=" + absent[0], cwd=out)
+    library = ctypes.CDLL(str(out / "libscale_shift.so"))
+    assert library.scale_shift_check() == 3
+    context, weights = ctypes.c_void_p(1), (ctypes.c_void_p * 2)(8, 8)
+    assert library.scale_shift_create(weights, ctypes.byref(context)) == 3
+    assert context.value is None
+    library.scale_shift_message.restype = ctypes.c_char_p
+    assert b"run make again" in library.scale_shift_message(3)
 
 
 # --- DLPack -------------------------------------------------------------------
