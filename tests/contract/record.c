@@ -259,7 +259,7 @@ static void test_launch_h_has_no_warnings_with_clang(void **state)
 }
 
 /* A shared object that is none is the program's: it came from its compiler. */
-static void test_what_is_no_shared_object_cannot_be_loaded(void **state)
+static void test_what_is_no_library_cannot_be_loaded(void **state)
 {
 	char text[] = "this is no program";
 	const struct kf_buf host = { text, strlen(text), 0, 0 };
@@ -315,7 +315,7 @@ static void test_both_recordings_take_a_moment(void **state)
 	kf_buf_release(&host);
 }
 
-static void test_a_recording_without_a_deadline_is_refused(void **state)
+static void test_a_recording_has_a_deadline(void **state)
 {
 	const struct fixture *f = *state;
 	const struct kf_record_job job = { .bundle = &f->bundle,
@@ -334,10 +334,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_host_part_gets_what_it_deserves),
 		cmocka_unit_test(test_launch_h_has_no_warnings_with_clang),
-		cmocka_unit_test(test_what_is_no_shared_object_cannot_be_loaded),
+		cmocka_unit_test(test_what_is_no_library_cannot_be_loaded),
 		cmocka_unit_test(test_what_is_printed_by_a_failure_is_kept),
 		cmocka_unit_test(test_both_recordings_take_a_moment),
-		cmocka_unit_test(test_a_recording_without_a_deadline_is_refused),
+		cmocka_unit_test(test_a_recording_has_a_deadline),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
