@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "evaluate/build.h"
 #include "executor/job.h"
+#include "executor/setup.h"
 
 #define BUILD_VERSION 1
 #define ARTEFACT "program.so"
@@ -19,6 +20,7 @@ struct building {
 	struct kf_candidate candidate;
 	struct kf_build build;
 	struct kf_artefact artefact;
+	struct kf_device_info device;	/* of a two-part platform */
 	char *folder;			/* absolute */
 };
 
@@ -55,6 +57,9 @@ static enum kf_code read_input(struct building *b, const char **argument,
 	if (!code)
 		code = kf_candidate_read(argument + problem, count - problem,
 					 b->platform, &b->candidate, err);
+	if (!code && b->platform->driver->two_part)
+		code = kf_setup_device(b->platform, options->platform, false,
+				       &b->device, err);
 	return code;
 }
 
@@ -152,6 +157,8 @@ static enum kf_code compile(struct building *b, struct kf_err *err)
 	char *source_dir = NULL;
 	struct kf_build_job job = {
 		.platform = b->platform,
+		.device_id = b->device.id,
+		.arch = b->device.arch,
 		.tier_min = (enum kf_sandbox_tier)b->options->sandbox,
 		.cancel = kf_cli_cancel(),
 	};
@@ -291,6 +298,7 @@ static int build(const struct kf_options *options, const char **argument,
 	} else if (b.build.end != KF_BUILD_DONE) {
 		status = KF_EXIT_COMPILATION_FAILURE;
 	}
+	kf_device_info_release(&b.device);
 	kf_artefact_release(&b.artefact);
 	kf_build_release(&b.build);
 	kf_candidate_release(&b.candidate);

@@ -233,7 +233,8 @@ void kf_doctor_python(struct kf_doctor *d, const struct kf_options *options)
 /* Really compiles our example, in the sandbox, with every switch. A sandbox
  * that is too weak has a line of its own. */
 static bool try_compiler(struct kf_doctor *d,
-			 const struct kf_platform *platform, size_t i,
+			 const struct kf_platform *platform,
+			 const struct kf_device_info *device, size_t i,
 			 const char *work_dir)
 {
 	struct kf_platform only = *platform;
@@ -243,7 +244,7 @@ static bool try_compiler(struct kf_doctor *d,
 
 	only.compiler = &platform->compiler[i];
 	only.compiler_count = 1;
-	good = !kf_compiler_prove(&only, KF_TIER_WEAK, work_dir, NULL,
+	good = !kf_compiler_prove(&only, device, KF_TIER_WEAK, work_dir, NULL,
 				  &compiler, &err);
 	if (good)
 		kf_doctor_find(d, KF_FINDING_GOOD, platform->name, "%s builds "
@@ -259,7 +260,8 @@ static bool try_compiler(struct kf_doctor *d,
 }
 
 static void check_compilers(struct kf_doctor *d,
-			    const struct kf_platform *platform)
+			    const struct kf_platform *platform,
+			    const struct kf_device_info *device)
 {
 	const char *base = getenv("TMPDIR");
 	char *work_dir = kf_format("%s/kforge-doctor-XXXXXX",
@@ -274,7 +276,8 @@ static void check_compilers(struct kf_doctor *d,
 		char *path = kf_proc_which(platform->compiler[i]);
 
 		there |= path != NULL;
-		if (path && try_compiler(d, platform, i, work_dir))
+		if (path && try_compiler(d, platform, device, i,
+					 work_dir))
 			good = true;
 		free(path);
 	}
@@ -305,7 +308,9 @@ static void check_platform(struct kf_doctor *d, const char *name)
 		kf_doctor_find(d, KF_FINDING_BAD, name, "%s", err.text);
 		goto out;
 	}
-	check_compilers(d, platform);
+	/* What is built for one device cannot be built without any. */
+	if (count || !platform->driver->two_part)
+		check_compilers(d, platform, &info[0]);
 	if (!count)
 		kf_doctor_find(d, KF_FINDING_NOTE, name, "no device here");
 	for (size_t i = 0; i < count; i++) {

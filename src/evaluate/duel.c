@@ -56,7 +56,10 @@ static enum kf_code open_side(struct duel *d, size_t i, struct kf_err *err)
 	code = kf_judgement_open(j, err);
 	if (!code)
 		code = kf_session_shared_fill(&j->shared,
-					      program->artefact_path, err);
+					      program->artefact_path,
+					      &j->failure.call, err);
+	if (!code && j->failure.call.state != KF_CALL_GOOD)
+		j->failure.fault = KF_FAULT_CALL;
 	return code;
 }
 
@@ -279,8 +282,11 @@ enum kf_code kf_duel_run(const struct kf_duel_request *req,
 		code = kf_fail(err, KF_E_INPUT, "a comparison takes 2 to %d "
 			       "programs, not %zu", KF_DUEL_PROGRAMS, count);
 	}
-	for (size_t i = 0; i < out->program_count && !code; i++)
+	for (size_t i = 0; i < out->program_count && !code; i++) {
 		code = open_side(d, i, err);
+		if (!code)
+			note_wrong(d, i);
+	}
 	if (!code)
 		code = kf_device_take(&d->side[0].judgement, err);
 	d->end_ns = kf_now_ns() + SIDE_NS * out->side_count;

@@ -71,7 +71,8 @@ void kf_judgement_init(const struct kf_evaluate_request *req,
 
 	*out = (struct kf_verdict) {
 		.text.max = KF_FEEDBACK_BYTES,
-		.in_process = req->platform->driver->in_process,
+		.in_process = req->platform->driver->in_process ||
+			req->device_in_process,
 		.kind = req->problem->kind,
 		.time_ns = nan,
 		.baseline_ns = nan,
@@ -149,6 +150,8 @@ static enum kf_code compile(struct kf_judgement *j,
 	const struct kf_evaluate_request *req = j->req;
 	struct kf_build_job job = {
 		.platform = req->platform,
+		.device_id = req->device_id,
+		.arch = req->device_arch,
 		.source_dir = req->source_dir,
 		.work_dir = req->work_dir,
 		.tier_min = req->tier_min,
@@ -243,7 +246,7 @@ static void conclude(struct kf_judgement *j)
 			      "after %zu blocks, more than the 2 %% asked "
 			      "for\n", 100 * j->ratio.width,
 			      j->ratio.block_count);
-	if (out->time_ns < SHORT_NS) {
+	if (out->time_ns < SHORT_NS && !j->shared.device_clock) {
 		out->conclusive = false;
 		kf_buf_printf(&j->notes, "a call takes less than %.0f us: the "
 			      "handshake with the program's process is part "
@@ -280,10 +283,27 @@ void kf_judgement_tell(struct kf_judgement *j)
 	kf_evidence(j);
 }
 
-static enum kf_code run(struct kf_judgement *j, struct kf_err *err)
+/* The program as processes will load it; one that cannot be made so has its
+ * verdict. */
+static enum kf_code load(struct kf_judgement *j, const char *artefact_path,
+			 struct kf_err *err)
 {
-	enum kf_code code = kf_judgement_run(j, err);
+	struct kf_call_end *end = &j->failure.call;
+	enum kf_code code = kf_session_shared_fill(&j->shared, artefact_path,
+						   end, err);
 
+	if (!code && end->state != KF_CALL_GOOD)
+		j->failure.fault = KF_FAULT_CALL;
+	return code;
+}
+
+static enum kf_code run(struct kf_judgement *j, const char *artefact_path,
+			struct kf_err *err)
+{
+	enum kf_code code = load(j, artefact_path, err);
+
+	if (!code && !j->failure.fault)
+		code = kf_judgement_run(j, err);
 	if (code)
 		take_account(j, j->out);
 	else
@@ -316,9 +336,7 @@ enum kf_code kf_evaluate(const struct kf_evaluate_request *req,
 	out->reached = KF_REACH_BUILD;
 	if (out->stop_after == KF_REACH_BUILD)
 		goto out;
-	code = kf_session_shared_fill(&j.shared, artefact.path, err);
-	if (!code)
-		code = run(&j, err);
+	code = run(&j, artefact.path, err);
 out:
 	if (code) {		/* trouble of ours: no verdict */
 		out->state = KF_STATE_NONE;

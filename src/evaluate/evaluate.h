@@ -54,6 +54,8 @@ struct kf_evaluate_request {
 	const struct kf_platform *platform;
 	const char *device_id;
 	const char *device_name;	/* for the record; NULL: its id */
+	const char *device_arch;	/* for two-part drivers */
+	bool device_in_process;		/* as kf_device_info says */
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
 	struct kf_baseline *baseline;	/* NULL unless LIVE */

@@ -1,4 +1,5 @@
 #include "evaluate/judge.h"
+#include "evaluate/parts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -65,12 +66,12 @@ void kf_session_shared_release(struct kf_session_shared *shared)
 	shared->typical = NULL;
 	free(shared->artefact_path);
 	shared->artefact_path = NULL;
+	kf_plans_release(&shared->plans);
 }
 
 /* Written in place: a process made ahead has this very file before it. */
-enum kf_code kf_session_shared_fill(struct kf_session_shared *shared,
-				    const char *artefact_path,
-				    struct kf_err *err)
+static enum kf_code fill(struct kf_session_shared *shared,
+			 const char *artefact_path, struct kf_err *err)
 {
 	struct kf_buf bytes = { .max = SIZE_MAX };
 	enum kf_code code = kf_file_read(artefact_path, &bytes, err);
@@ -91,6 +92,26 @@ out:
 	return code;
 }
 
+enum kf_code kf_session_shared_fill(struct kf_session_shared *shared,
+				    const char *artefact_path,
+				    struct kf_call_end *end,
+				    struct kf_err *err)
+{
+	char *loaded;
+	enum kf_code code;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (!shared->req->platform->driver->two_part)
+		return fill(shared, artefact_path, err);
+	loaded = kf_path_join(shared->req->work_dir, "loaded");
+	code = kf_parts_record(shared->req, artefact_path, loaded,
+			       &shared->plans, end, err);
+	if (!code && end->state == KF_CALL_GOOD)
+		code = fill(shared, loaded, err);
+	free(loaded);
+	return code;
+}
+
 static enum kf_code begin_worker(const struct kf_session_shared *shared,
 				 struct kf_worker **out, struct kf_err *err)
 {
@@ -98,6 +119,7 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 	struct kf_worker_spec spec = {
 		.platform = req->platform,
 		.device_id = req->device_id,
+		.device_in_process = req->device_in_process,
 		.artefact_path = shared->artefact_path,
 		.bundle = req->bundle,
 		.threads = req->threads,
@@ -308,6 +330,11 @@ static void check_inputs(struct kf_session *s, const struct kf_case *kase,
 {
 	const struct kf_bundle *b = s->shared->req->bundle;
 
+	if (s->shared->req->platform->driver->two_part) {
+		if (kf_worker_changed(s->worker, &check->tensor, &check->byte))
+			check->fault = KF_FAULT_INPUT_CHANGED;
+		return;	/* shared memory is out of its reach */
+	}
 	for (size_t i = 0; i < b->in_count; i++)
 		if (!same_bytes(kf_worker_in(s->worker, i), kase->in[i],
 				b->in[i].bytes, &check->byte)) {
@@ -502,12 +529,20 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 		return code;
 	kf_worker_poison(s->worker);
 	write_inputs(s, kase);
+	code = kf_worker_upload(s->worker, &check->call, err);
+	if (!code && check->call.state != KF_CALL_GOOD)
+		check->fault = KF_FAULT_CALL;
+	if (code || check->fault)
+		return code;
 	start_ns = kf_now_ns();
 	code = kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
 				 err);
+	if (!code && check->call.state == KF_CALL_GOOD)
+		code = kf_worker_download(s->worker, &check->call, err);
 	if (code)
 		return code;
 	shared->call_count++;
+	shared->device_clock = check->call.device_clock;
 	if (check->call.state != KF_CALL_GOOD) {
 		shared->candidate_ns += kf_now_ns() - start_ns;
 		check->fault = KF_FAULT_CALL;

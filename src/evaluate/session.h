@@ -11,6 +11,7 @@
 
 #include "evaluate/compare.h"
 #include "evaluate/evaluate.h"
+#include "platform/plan.h"
 
 /* What was wrong with a call; the most telling first. */
 enum kf_fault {
@@ -60,6 +61,8 @@ struct kf_session_shared {
 	uint64_t handshake_ns;		/* taken off every time of the last process */
 	unsigned call_count, process_count;
 	enum kf_sandbox_tier tier;	/* the weakest of all processes */
+	struct kf_plans plans;		/* owned; of a two-part program */
+	bool device_clock;		/* times are the device's own */
 };
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
@@ -68,10 +71,11 @@ KF_MUST_CHECK enum kf_code kf_session_shared_init(
  * fewer for large problems, while there is nothing to run yet. What fails is
  * left to kf_session_start. */
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count);
-/* The program that all sessions load. */
+/* The program that all sessions load. The host part of a two-part program is
+ * recorded here, and left out; *end is what came of that, else GOOD. */
 KF_MUST_CHECK enum kf_code kf_session_shared_fill(
 		struct kf_session_shared *shared, const char *artefact_path,
-		struct kf_err *err);
+		struct kf_call_end *end, struct kf_err *err);
 void kf_session_shared_release(struct kf_session_shared *shared);
 
 struct kf_session {

@@ -23,6 +23,7 @@ static enum kf_code write_example(const struct kf_platform *platform,
 }
 
 enum kf_code kf_compiler_prove(const struct kf_platform *platform,
+			       const struct kf_device_info *device,
 			       enum kf_sandbox_tier tier_min,
 			       const char *work_dir,
 			       const volatile int *cancel, char **compiler,
@@ -31,6 +32,8 @@ enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 	char *dir = kf_path_join(work_dir, "example");
 	struct kf_build_job job = {
 		.platform = platform,
+		.device_id = device->id,
+		.arch = device->arch,
 		.source_dir = dir,
 		.work_dir = dir,
 		.tier_min = tier_min,
@@ -61,6 +64,7 @@ static enum kf_code prove_compiler(struct kf_setup *setup,
 				   const char *work_dir, struct kf_err *err)
 {
 	enum kf_code code = kf_compiler_prove(setup->platform,
+					      &setup->device,
 					      setup->problem_spec.tier_min,
 					      work_dir,
 					      setup->problem_spec.cancel, NULL,
@@ -119,6 +123,8 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.platform = setup->platform,
 		.device_id = setup->device.id,
 		.device_name = setup->device.name,
+		.device_arch = setup->device.arch,
+		.device_in_process = setup->device.in_process,
 		.problem = &spec->target->problem,
 		.bundle = &spec->target->bundle,
 		.baseline = spec->target->baseline,

@@ -30,28 +30,29 @@ static enum kf_code wanted_index(const char *name, uint64_t *index,
 		       "number of a device", name);
 }
 
-static enum kf_code find_device(const struct kf_setup_spec *spec,
-				struct kf_setup *setup, struct kf_err *err)
+enum kf_code kf_setup_device(const struct kf_platform *platform,
+			     const char *name, bool measure,
+			     struct kf_device_info *out, struct kf_err *err)
 {
 	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
 	enum kf_code code;
 	size_t count = 0;
 	uint64_t index;
 
-	code = wanted_index(spec->platform, &index, err);
+	*out = (struct kf_device_info) { .units = 0 };
+	code = wanted_index(name, &index, err);
 	if (!code)
-		code = kf_driver_find(setup->platform->driver, info,
-				      DEVICES_MAX, spec->measure, &count, err);
+		code = kf_driver_find(platform->driver, info, DEVICES_MAX,
+				      measure, &count, err);
 	if (!code && index >= count)
 		code = kf_fail(err, KF_E_UNAVAIL,
 			       "platform %s has %zu device%s here, so there is "
 			       "no number %llu; see `kforge platforms`",
-			       setup->platform->name, count,
-			       count == 1 ? "" : "s",
+			       platform->name, count, count == 1 ? "" : "s",
 			       (unsigned long long)index);
 	for (size_t i = 0; i < count; i++) {
 		if (!code && i == index)
-			setup->device = info[i];
+			*out = info[i];
 		else
 			kf_device_info_release(&info[i]);
 	}
@@ -94,7 +95,8 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	code = kf_platform_load(spec->platform, &out->platform, err);
 	if (code)
 		return code;
-	code = find_device(spec, out, err);
+	code = kf_setup_device(out->platform, spec->platform, spec->measure,
+			       &out->device, err);
 	if (!code)
 		code = find_lock(spec->cache_path, out->device.id,
 				 &out->lock_path, err);

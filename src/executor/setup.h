@@ -38,6 +38,13 @@ struct kf_setup {
 					   this cache on this machine */
 };
 
+/* The device that "NAME" (the first) or "NAME:INDEX" asks for. KF_E_UNAVAIL if
+ * there is none here. The caller releases it. */
+KF_MUST_CHECK enum kf_code kf_setup_device(const struct kf_platform *platform,
+					   const char *name, bool measure,
+					   struct kf_device_info *out,
+					   struct kf_err *err);
+
 /* A zeroed kf_setup is empty. The spec's strings are borrowed for as long as
  * the setup is used. */
 KF_MUST_CHECK enum kf_code kf_setup_open(const struct kf_setup_spec *spec,

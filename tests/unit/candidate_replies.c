@@ -415,7 +415,7 @@ static const struct kf_platform opencl = {
 #define KERNEL "__kernel void k(__global float *x)\n{\n}\n"
 #define LAUNCH "#include <kforge/launch.h>\n" FWD
 
-static void test_kernels_and_their_host_part_are_told_apart(void **state)
+static void test_kernels_and_host_part_are_told_apart(void **state)
 {
 	static const struct {
 		const char *what, *reply;
@@ -523,7 +523,7 @@ int main(void)
 		cmocka_unit_test(test_ceilings_are_kept),
 		cmocka_unit_test(test_bytes_that_are_not_text_become_text),
 		cmocka_unit_test(test_two_files_come_in_the_platforms_order),
-		cmocka_unit_test(test_kernels_and_their_host_part_are_told_apart),
+		cmocka_unit_test(test_kernels_and_host_part_are_told_apart),
 		cmocka_unit_test(test_every_reply_gets_a_program_or_words),
 		cmocka_unit_test(test_hostile_nesting_is_quick),
 	};
