@@ -101,6 +101,18 @@ static enum kf_code take_cubin(const struct kf_nvrtc *nvrtc, void *program,
 	return KF_OK;
 }
 
+/* NVRTC keeps to itself what its assembler finds wrong. */
+static void refuse(struct kf_build *out)
+{
+	out->end = KF_BUILD_REFUSED;
+	if (!strstr(kf_buf_str(&out->log), "error"))
+		kf_buf_puts(&out->log, "kernels.cu: error: the assembler "
+			    "refuses a kernel: too much static shared memory "
+			    "(see above; a launch can have more, as "
+			    "shared_bytes), or inline PTX for another "
+			    "device\n");
+}
+
 static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
 			    const struct options *options,
 			    struct kf_buf *device, struct kf_build *out,
@@ -123,7 +135,7 @@ static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
 	if (!result)
 		code = take_cubin(nvrtc, program, device, out, err);
 	else if (spoken)
-		out->end = KF_BUILD_REFUSED;
+		refuse(out);
 	else
 		code = kf_fail(err, KF_E_UNAVAIL, "NVRTC fails: %s",
 			       nvrtc->error(result));

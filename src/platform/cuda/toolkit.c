@@ -66,18 +66,23 @@ static const char prelude[] =
 	"#define UINT64_MAX ULLONG_MAX\n"
 	"#endif\n";
 
+/* The toolkit's own declares functions of the host, which NVRTC refuses. */
+static const char tensor_map[] =
+	"#pragma once\n"
+	"struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };\n";
+
 /* All there is to them is in the prelude, or in NVRTC itself. */
 static const char nothing[] = "#pragma once\n";
 
 const char *const kf_cuda_header_name[] = {
-	"kforge_prelude.h",
+	"kforge_prelude.h", "cuda.h",
 	"stdint.h", "cstdint", "stddef.h", "cstddef", "stdlib.h", "cstdlib",
 	"stdio.h", "cstdio", "string.h", "cstring", "math.h", "cmath",
 	"float.h", "cfloat", "limits.h", "climits", "assert.h", "cassert",
 	"stdbool.h",
 };
 const char *const kf_cuda_header[] = {
-	prelude,
+	prelude, tensor_map,
 	nothing, nothing, nothing, nothing, nothing, nothing,
 	nothing, nothing, nothing, nothing, nothing, nothing,
 	nothing, nothing, nothing, nothing, nothing, nothing,
