@@ -231,7 +231,8 @@ static inline enum kf_code world_load(struct world *w, struct kf_err *err)
 	code = kf_driver_open(w->f->driver, w->f->info.id, MEMORY_MAX, &w->dev,
 			      err);
 	if (!code)
-		code = w->f->driver->attach(w->dev, &w->memory, &call, err);
+		code = kf_driver_attach(w->f->driver, w->dev, &w->memory,
+					&call, err);
 	if (!code)
 		code = kf_driver_load(w->f->driver, w->dev, path, w->refused,
 				      err);
@@ -270,13 +271,13 @@ static inline enum kf_code world_try(struct world *w, uint64_t *changed,
 	const struct kf_driver *d = w->f->driver;
 	struct kf_call call = call_of(w);
 	int rc = -1;
-	enum kf_code code = d->upload(w->dev, err);
+	enum kf_code code = kf_driver_upload(d, w->dev, err);
 
 	*changed = UINT64_MAX;
 	if (!code)
 		code = kf_driver_forward(d, w->dev, &call, &rc, err);
-	if (!code && !d->fault(w->dev))
-		code = d->download(w->dev, changed, err);
+	if (!code && !kf_driver_fault(d, w->dev))
+		code = kf_driver_download(d, w->dev, changed, err);
 	return code;
 }
 
@@ -288,8 +289,8 @@ static inline void world_call(struct world *w)
 
 	if (world_try(w, &changed, &err))
 		fail_msg("%s", err.text);
-	if (w->f->driver->fault(w->dev))
-		fail_msg("%s", w->f->driver->fault(w->dev));
+	if (kf_driver_fault(w->f->driver, w->dev))
+		fail_msg("%s", kf_driver_fault(w->f->driver, w->dev));
 	if (changed != UINT64_MAX)
 		fail_msg("input changed at %llu", (unsigned long long)changed);
 }

@@ -1,7 +1,7 @@
 // What tests/contract/cuda.c launches. The stand-in (tests/standin/) has
 // functions of the same names and parameters.
 
-struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };
+#include <cuda.h>
 
 extern "C" __global__ void axpb(const float *x, float *y, float a, float b,
 				long long n)

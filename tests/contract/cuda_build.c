@@ -1,0 +1,454 @@
+/*
+ * Building for CUDA devices, and finding them. Building needs NVRTC and no
+ * device; without NVRTC (set CUDA_HOME to where it is) these cases are skipped,
+ * and fail with KF_MUST_RUN=cuda. Finding is tried on the stand-in.
+ */
+#include "cuda_world.h"
+
+#include "platform/cuda/cuda.h"
+
+#define SOURCE_BYTES 4096
+
+struct builder {
+	struct fixture f;
+	char kernels[128], host[128];
+	bool can_build;
+};
+
+static const char good_kernels[] =
+	"extern \"C\" __global__ void axpb(const float *x, float *y, float a,\n"
+	"	float b, long long n)\n"
+	"{\n"
+	"	long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
+	"	if (i < n)\n"
+	"		y[i] = a * x[i] + b;\n"
+	"}\n";
+static const char good_host[] =
+	"#include <kforge/launch.h>\n"
+	"int kf_forward(struct kf_call *c) { return c->in_count; }\n";
+
+/* --- helpers ------------------------------------------------------------ */
+
+static void write_text(const char *path, const char *text)
+{
+	struct kf_err err = { 0 };
+
+	if (kf_file_write_scratch(path, text, strlen(text), &err))
+		fail_msg("%s", err.text);
+}
+
+static enum kf_code build_text(struct builder *b, const char *kernels,
+			       const char *host, struct kf_build *out,
+			       struct kf_err *err)
+{
+	write_text(b->kernels, kernels);
+	write_text(b->host, host);
+	return build_files(&b->f, b->kernels, b->host, out, err);
+}
+
+static bool lacks_nvrtc(struct builder *b)
+{
+	const char *must = getenv("KF_MUST_RUN");
+
+	if (!b->can_build && must && strstr(must, "cuda"))
+		fail_msg("KF_MUST_RUN asks for cuda: no NVRTC here");
+	return !b->can_build;
+}
+
+#define NEEDS_NVRTC(b) \
+	do { \
+		if (lacks_nvrtc(b)) { \
+			skip(); \
+			return; \
+		} \
+	} while (0)
+
+static void expect_build(struct builder *b, const char *kernels,
+			 const char *host, enum kf_build_end end,
+			 const char *const *words)
+{
+	struct kf_err err = { 0 };
+	struct kf_build build;
+	const char *at;
+
+	if (build_text(b, kernels, host, &build, &err))
+		fail_msg("%s", err.text);
+	if (build.end != end)
+		fail_msg("end %d: %s", (int)build.end,
+			 kf_buf_str(&build.log));
+	/* In this order. */
+	at = kf_buf_str(&build.log);
+	for (; *words; words++) {
+		const char *found = strstr(at, *words);
+
+		if (!found)
+			fail_msg("no \"%s\" in: %s", *words, at);
+		at = found + 1;
+	}
+	kf_build_release(&build);
+}
+
+/* --- build -------------------------------------------------------------- */
+
+static void test_good_sources_become_a_pack(void **state)
+{
+	struct builder *b = *state;
+	static const char *const words[] = { "kernel axpb: ", " registers",
+					     NULL };
+	char *path = path_in(&b->f, "program.pack");
+	struct kf_pack pack = { 0 };
+	const struct kf_pack_part *part[2];
+
+	NEEDS_NVRTC(b);
+	expect_build(b, good_kernels, good_host, KF_BUILD_DONE, words);
+	assert_int_equal(kf_pack_read(path, 64u << 20, &pack, NULL), KF_OK);
+	part[0] = kf_pack_find(&pack, "host");
+	part[1] = kf_pack_find(&pack, "device");
+	for (size_t i = 0; i < KF_COUNT(part); i++) {
+		assert_non_null(part[i]);
+		assert_true(part[i]->len > 64);
+		assert_memory_equal(part[i]->data, "\x7f" "ELF", 4);
+	}
+	kf_pack_release(&pack);
+	free(path);
+}
+
+/* Of the device's architecture and no other: sm_80 code is other code. */
+static void test_code_is_for_the_device(void **state)
+{
+	static const char *const arch[] = { "sm_80", "sm_90a" };
+	struct builder *b = *state;
+	static const char *const words[] = { NULL };
+	char hash[2][KF_HASH_HEX];
+
+	NEEDS_NVRTC(b);
+	for (size_t i = 0; i < KF_COUNT(arch); i++) {
+		snprintf(b->f.info.arch, sizeof(b->f.info.arch), "%s",
+			 arch[i]);
+		expect_build(b, good_kernels, good_host, KF_BUILD_DONE, words);
+		take_code(&b->f);
+		kf_hash_hex(b->f.code.data, b->f.code.len, hash[i]);
+	}
+	assert_string_not_equal(hash[0], hash[1]);
+	/* Instructions that only Hopper has. */
+	expect_build(b, "extern \"C\" __global__ void k() { asm volatile("
+		     "\"wgmma.fence.sync.aligned;\"); }\n", good_host,
+		     KF_BUILD_DONE, words);
+}
+
+static void test_unknown_architecture_is_our_trouble(void **state)
+{
+	struct builder *b = *state;
+	struct kf_err err = { 0 };
+	struct kf_build build;
+
+	NEEDS_NVRTC(b);
+	snprintf(b->f.info.arch, sizeof(b->f.info.arch), "sm_20");
+	assert_int_equal(build_text(b, good_kernels, good_host, &build, &err),
+			 KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "sm_20"));
+	kf_build_release(&build);
+	b->f.info.arch[0] = '\0';
+}
+
+static void test_errors_have_names_and_lines(void **state)
+{
+	static const struct {
+		const char *kernels, *host, *words[4];
+	} rows[] = {
+		{ "extern \"C\" __global__ void k(float *y)\n{\n\ty[0] = z;\n"
+		  "}\n", good_host,
+		  { "kernels.cu:3: error: identifier \"z\" is undefined",
+		    "y[0] = z;" } },
+		{ good_kernels, "int kf_forward(void) { return x; }\n",
+		  { "host.c:1:", "error:" } },
+		{ "oh dear\n", "int kf_forward(void) { return x; }\n",
+		  { "kernels.cu:1: error:", "host.c:1:", "error:" } },
+		{ "#include <vector>\n", good_host,
+		  { "kernels.cu:1: ", "error: cannot open source file "
+		    "\"vector\"" } },
+		{ "extern \"C\" __global__ void k() {\n"
+		  "__shared__ float s[80000]; s[threadIdx.x] = clock();\n"
+		  "__syncthreads(); if (s[5] == 3) __trap(); }\n", good_host,
+		  { "320000 bytes of static shared memory",
+		    "error: the assembler refuses a kernel" } },
+	};
+	struct builder *b = *state;
+
+	NEEDS_NVRTC(b);
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		expect_build(b, rows[i].kernels, rows[i].host,
+			     KF_BUILD_REFUSED, rows[i].words);
+}
+
+/* What a writer takes for granted from nvcc. */
+static void test_headers_and_constants_are_there(void **state)
+{
+	static const char *const words[] = { "kernel k: ", NULL };
+	struct builder *b = *state;
+
+	NEEDS_NVRTC(b);
+	expect_build(b, "extern \"C\" __global__ void k(float *y) {\n"
+		     "int64_t a = INT_MAX; uint32_t c = 3; size_t n = 2;\n"
+		     "y[0] = INFINITY + FLT_MAX + M_PI + a + c + n + NAN;\n"
+		     "assert(y[1] == 0); printf(\"%d\", 1); }\n", good_host,
+		     KF_BUILD_DONE, words);
+	expect_build(b, "#include <stdint.h>\n#include <cstdint>\n"
+		     "#include <math.h>\n#include <cmath>\n#include <float.h>\n"
+		     "#include <limits.h>\n#include <cuda_runtime.h>\n"
+		     "#include <cuda.h>\n#include <cuda_fp16.h>\n"
+		     "#include <cuda_bf16.h>\n#include <mma.h>\n"
+		     "extern \"C\" __global__ void k(\n"
+		     "const __grid_constant__ CUtensorMap m, __half *y) {\n"
+		     "y[0] = __float2half(FLT_MAX); }\n", good_host,
+		     KF_BUILD_DONE, words);
+	expect_build(b, "#include <cuda/std/cstdint>\n#include <climits>\n"
+		     "#include <cub/block/block_reduce.cuh>\n"
+		     "#include <cooperative_groups.h>\n"
+		     "extern \"C\" __global__ void k(int64_t *y) {\n"
+		     "using R = cub::BlockReduce<int, 128>;\n"
+		     "__shared__ typename R::TempStorage t;\n"
+		     "int s = R(t).Sum((int)y[threadIdx.x]);\n"
+		     "cooperative_groups::this_grid().sync();\n"
+		     "if (threadIdx.x == 0) y[0] = s + INT_MAX; }\n", good_host,
+		     KF_BUILD_DONE, words);
+}
+
+static void test_spills_are_told(void **state)
+{
+	static const char *const words[] = { "kernel k: ", "bytes of stack",
+					     ", spills ", NULL };
+	struct builder *b = *state;
+
+	NEEDS_NVRTC(b);
+	expect_build(b, "extern \"C\" __global__ void\n"
+		     "__launch_bounds__(1024, 2) k(float *y) {\n"
+		     "float a[96];\n"
+		     "for (int i = 0; i < 96; i++) a[i] = y[i * 1024];\n"
+		     "__syncthreads();\n"
+		     "for (int r = 0; r < 9; r++)\n"
+		     "for (int i = 0; i < 96; i++)\n"
+		     "a[i] = a[i] * a[(i + 7) % 96] + a[(i + 31) % 96];\n"
+		     "for (int i = 0; i < 96; i++) y[i * 1024] = a[i]; }\n",
+		     good_host, KF_BUILD_DONE, words);
+}
+
+static void test_a_missing_compiler_is_our_trouble(void **state)
+{
+	struct builder *b = *state;
+	struct kf_err err = { 0 };
+	struct kf_build build;
+
+	setenv("KFORGE_NVRTC", "/nowhere/libnvrtc.so.13", 1);
+	assert_int_equal(build_text(b, good_kernels, good_host, &build, &err),
+			 KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "NVRTC"));
+	kf_build_release(&build);
+	unsetenv("KFORGE_NVRTC");
+}
+
+/* --- the log ------------------------------------------------------------ */
+
+static void test_the_log_reads_like_other_compilers(void **state)
+{
+	static const struct { const char *log, *want; } rows[] = {
+		{ "", "" },
+		{ "kernels.cu(12): error: no\n  f(x);\n    ^\n\n1 error\n",
+		  "kernels.cu:12: error: no\n  f(x);\n    ^\n1 error\n" },
+		{ "  y(3): in a line of source\n",
+		  "  y(3): in a line of source\n" },
+		{ "f(x): not a line's number\n",
+		  "f(x): not a line's number\n" },
+		{ "(4): nothing in front\n", "(4): nothing in front\n" },
+		{ "a.cuh(4", "a.cuh(4\n" },
+		{ "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+		  "ptxas         .     8 bytes stack frame, 16 bytes spill "
+		  "stores, 24 bytes spill loads\n"
+		  "ptxas info    : Used 32 registers, used 1 barriers, "
+		  "400 bytes smem\nptxas info    : Compile time = 1 ms\n",
+		  "kernel k: 32 registers, 400 bytes of static shared memory, "
+		  "8 bytes of stack, spills 16 bytes and reads back 24\n" },
+		{ "ptxas info    : Used 32 registers\n", "" },
+		{ "ptxas error   : Entry function 'k' uses too much\n",
+		  "ptxas error   : Entry function 'k' uses too much\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = SOURCE_BYTES };
+
+		kf_cuda_log(rows[i].log, &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].want);
+		kf_buf_release(&out);
+	}
+}
+
+/* --- find --------------------------------------------------------------- */
+
+static size_t find_all(const struct builder *b, struct kf_device_info *info,
+		       size_t max, bool measure)
+{
+	struct kf_err err = { 0 };
+	size_t count = 0;
+
+	if (kf_driver_find(b->f.driver, info, max, measure, &count, &err))
+		fail_msg("%s", err.text);
+	return count;
+}
+
+static void test_devices_are_described(void **state)
+{
+	static const char *const words[] = {
+		"device: Stand-in 1, sm_90a, compute capability 9.0\n",
+		"multiprocessors (SMs): 4 at 1.98 GHz\n",
+		"memory: 1 GiB, 3.35 TB/s in theory\n", "L2 cache: 1 MiB\n",
+		"shared memory: 227 KiB for a block at most",
+		"registers of an SM: 65536", "driver: CUDA 13.0", "compiler: ",
+	};
+	struct builder *b = *state;
+	struct kf_device_info info[4];
+
+	use_standin(true);
+	assert_int_equal(find_all(b, info, 4, true), 2);
+	assert_string_equal(info[0].id, "cuda:0");
+	assert_string_equal(info[1].id, "cuda:1");
+	assert_string_equal(info[1].name, "Stand-in 1");
+	assert_string_equal(info[1].arch, "sm_90a");
+	assert_int_equal(info[1].units, 4);
+	for (size_t i = 0; i < KF_COUNT(words); i++)
+		if (!strstr(kf_buf_str(&info[1].card), words[i]))
+			fail_msg("no \"%s\" in: %s", words[i],
+				 kf_buf_str(&info[1].card));
+	for (size_t i = 0; i < 2; i++)
+		kf_device_info_release(&info[i]);
+	/* There is room for one. */
+	assert_int_equal(find_all(b, info, 1, false), 1);
+	kf_device_info_release(&info[0]);
+	use_standin(false);
+}
+
+/* The user's choice holds; what a device is called does not depend on it. */
+static void test_hidden_devices_stay_hidden(void **state)
+{
+	static const struct { const char *visible; size_t count;
+			      const char *first; } rows[] = {
+		{ "1", 1, "cuda:1" }, { "0,1", 2, "cuda:0" }, { "", 0, NULL },
+		{ "GPU-a1a1a1a1", 1, "cuda:1" }, { "7", 0, NULL },
+		{ "1,GPU-a0a0", 2, "cuda:0" },
+	};
+	struct builder *b = *state;
+
+	use_standin(true);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_device_info info[4];
+		size_t count;
+
+		setenv("CUDA_VISIBLE_DEVICES", rows[i].visible, 1);
+		count = find_all(b, info, 4, false);
+		assert_int_equal(count, rows[i].count);
+		if (count)
+			assert_string_equal(info[0].id, rows[i].first);
+		while (count)
+			kf_device_info_release(&info[--count]);
+	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	use_standin(false);
+}
+
+static void test_no_driver_is_no_device(void **state)
+{
+	struct builder *b = *state;
+	struct kf_device_info info[1];
+	struct kf_device *dev = NULL;
+	struct kf_err err = { 0 };
+
+	setenv("KFORGE_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+	assert_int_equal(find_all(b, info, 1, false), 0);
+	assert_int_equal(kf_driver_open(b->f.driver, "cuda:0", MEMORY_MAX,
+					&dev, &err), KF_E_UNAVAIL);
+	assert_null(dev);
+	assert_non_null(strstr(err.text, "no CUDA driver"));
+	use_standin(true);
+	assert_int_equal(kf_driver_open(b->f.driver, "cuda:2", MEMORY_MAX,
+					&dev, &err), KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "cuda:2"));
+	use_standin(false);
+}
+
+/* --- what sandboxes show -------------------------------------------------- */
+
+struct seen { const char *part; bool found, writable; };
+
+static void note_path(void *arg, const char *path, bool writable)
+{
+	struct seen *seen = arg;
+
+	if (strstr(path, seen->part)) {
+		seen->found = true;
+		seen->writable = writable;
+	}
+}
+
+static void test_the_runner_is_shown_the_driver(void **state)
+{
+	struct builder *b = *state;
+	struct seen seen = { "standin/libcuda.so.1", false, false };
+
+	use_standin(true);
+	b->f.driver->paths(KF_DRIVER_RUNNER, note_path, &seen);
+	assert_true(seen.found);
+	assert_false(seen.writable);
+	use_standin(false);
+}
+
+static void test_the_builder_is_shown_the_toolkit(void **state)
+{
+	struct builder *b = *state;
+	struct seen seen[] = { { "/lib", false, false },
+			       { "/include", false, false } };
+
+	NEEDS_NVRTC(b);
+	for (size_t i = 0; i < KF_COUNT(seen); i++) {
+		b->f.driver->paths(KF_DRIVER_BUILDER, note_path, &seen[i]);
+		assert_true(seen[i].found);
+		assert_false(seen[i].writable);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good_sources_become_a_pack),
+		cmocka_unit_test(test_code_is_for_the_device),
+		cmocka_unit_test(test_unknown_architecture_is_our_trouble),
+		cmocka_unit_test(test_errors_have_names_and_lines),
+		cmocka_unit_test(test_headers_and_constants_are_there),
+		cmocka_unit_test(test_spills_are_told),
+		cmocka_unit_test(test_a_missing_compiler_is_our_trouble),
+		cmocka_unit_test(test_the_log_reads_like_other_compilers),
+		cmocka_unit_test(test_devices_are_described),
+		cmocka_unit_test(test_hidden_devices_stay_hidden),
+		cmocka_unit_test(test_no_driver_is_no_device),
+		cmocka_unit_test(test_the_runner_is_shown_the_driver),
+		cmocka_unit_test(test_the_builder_is_shown_the_toolkit),
+	};
+	struct builder b = { .f.driver = kf_driver_by_name("cuda") };
+	struct CMUnitTest with_state[KF_COUNT(tests)];
+	struct kf_nvrtc nvrtc;
+	int failed;
+
+	if (make_folder(&b.f))
+		return 1;
+	snprintf(b.kernels, sizeof(b.kernels), "%s/kernels.cu", b.f.folder);
+	snprintf(b.host, sizeof(b.host), "%s/host.c", b.f.folder);
+	b.can_build = kf_nvrtc_open(&nvrtc, NULL) == KF_OK;
+	kf_nvrtc_release(&nvrtc);
+	memcpy(with_state, tests, sizeof(tests));
+	for (size_t i = 0; i < KF_COUNT(tests); i++)
+		with_state[i].initial_state = &b;
+	failed = cmocka_run_group_tests_name("cuda_build", with_state, NULL,
+					     NULL);
+	kf_buf_release(&b.f.code);
+	kf_remove_tree(b.f.folder, NULL);
+	return failed;
+}
