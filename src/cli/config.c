@@ -105,6 +105,7 @@ static const char *needs_trust(const char *name, const json_t *value)
 		{ "cache", NULL, place },
 		{ "out", NULL, place },
 		{ "record", NULL, place },
+		{ "executor", NULL, place },
 		{ "force", NULL, worth },
 		{ "rules", NULL, worth },
 		{ "sandbox", NULL, worth },

@@ -64,6 +64,9 @@ static int judge(const struct kf_options *options, const char **argument,
 	else if (options->jsonl && options->again)
 		kf_fail(&err, KF_E_INPUT, "--again is for folders, not for "
 			"--jsonl");
+	else if (options->jsonl && options->watch)
+		kf_fail(&err, KF_E_INPUT, "--watch is for folders: --jsonl "
+			"reads until its input ends");
 	if (err.code)
 		return kf_cli_fail(&err);
 	members = defaults(options, options->jsonl && argument_count ?
@@ -79,7 +82,7 @@ const struct kf_command kf_command_judge = {
 	.name = "judge",
 	.arguments = "DIR... | --jsonl [PROBLEM]",
 	.summary = "judge jobs: folders of them, or lines of JSON on standard input",
-	.options = "jsonl again jobs platform set size dtype rules baseline "
+	.options = "jsonl again watch jobs platform set size dtype rules baseline "
 		   "calls seed stop-after threads sandbox python cache json "
 		   "quiet verbose help",
 	.argument_min = 0,

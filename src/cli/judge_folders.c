@@ -1,7 +1,8 @@
 /*
  * judge_folders.c - kforge judge DIR: every job below these folders that has no
  * result yet, several at once. Others may do the same: a job that one of them
- * judges now is looked at again when nothing else is left.
+ * judges now is looked at again when nothing else is left. With --watch it goes
+ * on: jobs that appear are judged until Ctrl-C.
  */
 #include "cli/judge.h"
 
@@ -14,6 +15,7 @@
 #define DEPTH_MAX 3		/* folders below DIR that are looked into */
 #define JOBS_MAX 1000000
 #define POLL_MS 200
+#define RESCAN_NS (500 * KF_NS_PER_MS)
 
 enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
 
@@ -29,19 +31,13 @@ struct session {
 	struct kf_pool *pool;
 	struct entry *entry;
 	size_t count, next, finished, taken;
-	bool terminal, interrupted;
+	bool terminal, interrupted, rescanning;
+	const char **argument;
+	size_t argument_count;
+	uint64_t scanned_ns;
 };
 
 /* --- which jobs ----------------------------------------------------------- */
-
-static bool is_job(const char *folder)
-{
-	char *path = kf_path_join(folder, "job.json");
-	bool there = kf_path_exists(path);
-
-	free(path);
-	return there;
-}
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
@@ -53,8 +49,31 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+static bool has(const char *folder, const char *name)
+{
+	char *path = kf_path_join(folder, name);
+	bool there = kf_path_exists(path);
+
+	free(path);
+	return there;
+}
+
+/* Seen again: is it under way, or has it its answer? */
+static bool is_settled(const struct session *s, const char *folder)
+{
+	if (has(folder, "result.json") || has(folder, "error.json"))
+		return true;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->entry[i].progress != FINISHED &&
+		    strcmp(s->entry[i].folder, folder) == 0)
+			return true;
+	return false;
+}
+
 static void add(struct session *s, const char *folder)
 {
+	if (s->rescanning && is_settled(s, folder))
+		return;
 	s->entry = kf_realloc(s->entry, (s->count + 1) * sizeof(*s->entry));
 	s->entry[s->count++] = (struct entry) {
 		.folder = kf_strdup(folder),
@@ -68,7 +87,7 @@ static enum kf_code find_jobs(struct session *s, const char *folder,
 	enum kf_code code = KF_OK;
 	int count;
 
-	if (is_job(folder)) {
+	if (has(folder, "job.json")) {
 		add(s, folder);
 		return s->count <= JOBS_MAX ? KF_OK :
 			kf_fail(err, KF_E_LIMIT, "more than %d jobs are too "
@@ -90,16 +109,16 @@ static enum kf_code find_jobs(struct session *s, const char *folder,
 	return code;
 }
 
-static enum kf_code find_all(struct session *s, const char **argument,
-			     size_t argument_count, struct kf_err *err)
+static enum kf_code find_all(struct session *s, struct kf_err *err)
 {
+	const char **argument = s->argument;
 	enum kf_code code = KF_OK;
 
-	for (size_t i = 0; !code && i < argument_count; i++) {
+	for (size_t i = 0; !code && i < s->argument_count; i++) {
 		size_t before = s->count;
 
 		code = find_jobs(s, argument[i], DEPTH_MAX, err);
-		if (!code && s->count == before)
+		if (!code && s->count == before && !s->options->watch)
 			code = kf_fail(err, KF_E_INPUT, "%s holds no job: no "
 				       "job.json in it or in the %d levels of "
 				       "folders below", argument[i],
@@ -116,6 +135,11 @@ static const json_t *verdict_of(const struct entry *e)
 			       "verdict");
 }
 
+static bool has_result(const struct entry *e)
+{
+	return json_is_object(json_object_get(e->answer, "result"));
+}
+
 static const char *error_of(const struct entry *e)
 {
 	return kf_json_str(json_object_get(e->answer, "error"), "text", NULL);
@@ -130,6 +154,8 @@ static const char *state_of(const struct entry *e)
 {
 	const json_t *verdict = verdict_of(e);
 
+	if (!verdict && has_result(e))
+		return "told";		/* what the problem is */
 	if (!verdict)
 		return error_of(e) ? "trouble" : "not judged";
 	return strcmp(kf_json_str(verdict, "state", ""), "none") == 0 ?
@@ -269,12 +295,24 @@ static void take_answers(struct session *s)
 			continue;
 		}
 		e->progress = FINISHED;
-		s->finished += verdict_of(e) != NULL;
+		s->finished += has_result(e);
 		if (strcmp(end_of(e), "stopped") == 0)
 			e->progress = STOPPED;
 		else
 			show_end(s, e);
 	}
+}
+
+/* New jobs appear in whole: job.json is what is written last. */
+static enum kf_code look_again(struct session *s, struct kf_err *err)
+{
+	uint64_t now_ns = kf_now_ns();
+
+	if (now_ns - s->scanned_ns < RESCAN_NS)
+		return KF_OK;
+	s->scanned_ns = now_ns;
+	s->rescanning = true;
+	return find_all(s, err);
 }
 
 static enum kf_code judge_all(struct session *s, struct kf_err *err)
@@ -288,9 +326,11 @@ static enum kf_code judge_all(struct session *s, struct kf_err *err)
 			kf_pool_interrupt(s->pool);
 			s->interrupted = true;
 		}
-		if (!s->interrupted)
+		if (!s->interrupted && s->options->watch)
+			code = look_again(s, err);
+		if (!s->interrupted && !code)
 			code = begin_some(s, err);
-		if (!kf_pool_busy(s->pool) && !code)
+		if (!kf_pool_busy(s->pool) && !code && !s->options->watch)
 			break;
 		if (!kf_pool_busy(s->pool) && s->interrupted)
 			break;
@@ -315,7 +355,8 @@ static unsigned jobs_at_once(const struct session *s)
 	unsigned jobs = s->options->jobs ? (unsigned)s->options->jobs :
 		(kf_judge_cores() + 1) / 2;
 
-	return jobs < s->count ? jobs : (unsigned)s->count;
+	return jobs < s->count || s->options->watch ? jobs :
+	       (unsigned)s->count;
 }
 
 static void session_release(struct session *s)
@@ -334,12 +375,13 @@ int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 	struct session s = {
 		.options = options, .work = work,
 		.terminal = isatty(STDERR_FILENO),
+		.argument = argument, .argument_count = argument_count,
 	};
 	struct kf_err err = { 0 };
 	enum kf_code code;
 	int status;
 
-	code = find_all(&s, argument, argument_count, &err);
+	code = find_all(&s, &err);
 	if (!code)
 		code = kf_pool_new(&(struct kf_pool_spec) {
 			.count = jobs_at_once(&s), .work = kf_work_folder,

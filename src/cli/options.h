@@ -20,10 +20,10 @@ struct kf_options {
 	bool no_config;
 	const char *config_path;
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
-	bool all, force, fit, keep;
+	bool all, force, fit, keep, merge;
 	uint64_t verbose;
 	const char *platform, *model, *size, *shapes, *out, *record, *prompts;
-	const char *python;
+	const char *python, *executor;
 	const char *cache;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;

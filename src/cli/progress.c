@@ -73,6 +73,12 @@ static void on_problem(struct kf_progress *p, const struct kf_event *e)
 {
 	char line[256], took[32];
 
+	if (!e->bundle->set_count) {	/* another machine has it */
+		snprintf(line, sizeof(line), "%s: known to the machine that "
+			 "judges", e->problem);
+		lasting(p, line);
+		return;
+	}
 	kf_cli_time((double)e->bundle->took_ns, took);
 	snprintf(line, sizeof(line), "%s: bundle %s in %s: %zu sets, %zu "
 		 "fresh inputs for timing", e->problem,

@@ -257,11 +257,49 @@ static json_t *run_to_json(const struct tables *t)
 
 /* --- the command ---------------------------------------------------------- */
 
+/* All of b's problems behind a's; b is empty then. */
+static void append_take(struct tables *a, struct tables *b)
+{
+	char *both = kf_format("%s %s", a->run_dir, b->run_dir);
+
+	a->figure = kf_realloc(a->figure, (a->count + b->count + 1) *
+			       sizeof(a->figure[0]));
+	a->attempts = kf_realloc(a->attempts, (a->count + b->count + 1) *
+				 sizeof(a->attempts[0]));
+	memcpy(a->figure + a->count, b->figure,
+	       b->count * sizeof(a->figure[0]));
+	memcpy(a->attempts + a->count, b->attempts,
+	       b->count * sizeof(a->attempts[0]));
+	json_array_extend(a->problems, b->problems);
+	a->count += b->count;
+	a->tokens += b->tokens;
+	if (b->attempt_max > a->attempt_max)
+		a->attempt_max = b->attempt_max;
+	b->count = 0;
+	release(b);
+	free(a->run_dir);
+	a->run_dir = both;
+}
+
+static void tell_take(const struct kf_options *options, struct tables *t,
+		      json_t *list, struct kf_buf *text)
+{
+	if (options->json) {
+		json_array_append_new(list, run_to_json(t));
+	} else {
+		if (text->len)
+			kf_buf_puts(text, "\n");
+		put_run(t, text);
+	}
+	release(t);
+}
+
 static int run(const struct kf_options *options, const char **argument,
 	       size_t argument_count)
 {
 	size_t count = argument_count ? argument_count : 1;
 	struct kf_buf text = { .max = 16u << 20 };
+	struct tables all = { 0 };
 	json_t *list = json_array();
 	struct kf_err err = { 0 };
 	enum kf_code code = KF_OK;
@@ -270,18 +308,22 @@ static int run(const struct kf_options *options, const char **argument,
 		struct tables t = { 0 };
 
 		code = read_run(argument_count ? argument[i] : NULL, &t, &err);
-		if (!code && options->json)
-			json_array_append_new(list, run_to_json(&t));
-		else if (!code)
-			put_run(&t, &text);
-		if (!code && i + 1 < count)
-			kf_buf_puts(&text, "\n");
-		release(&t);
+		if (code)
+			release(&t);
+		else if (!options->merge)
+			tell_take(options, &t, list, &text);
+		else if (i)
+			append_take(&all, &t);
+		else
+			all = t;
 	}
+	if (!code && options->merge)
+		tell_take(options, &all, list, &text);
 	if (!code && options->json)
 		kf_cli_print_json_take(json_pack("{s:O}", "runs", list));
 	else if (!code)
 		fputs(kf_buf_str(&text), stdout);
+	release(&all);
 	json_decref(list);
 	kf_buf_release(&text);
 	return code ? kf_cli_fail(&err) : KF_EXIT_GOOD;
@@ -291,7 +333,7 @@ const struct kf_command kf_command_report = {
 	.name = "report",
 	.arguments = "[RUN...]",
 	.summary = "what runs came to: states, correct by attempt, fast_p, means (Markdown)",
-	.options = "json help",
+	.options = "merge json help",
 	.argument_max = 64,
 	.run = run,
 };

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "executor/away.h"
 
 /* A bare name is looked up on PATH each time. Links stay, for a Python finds
  * its modules by the name it is called by. */
@@ -232,7 +233,7 @@ static int run(const struct kf_options *options, const char **argument,
 {
 	struct kf_paths problems = { 0 }, start = { 0 };
 	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
-	char *python = NULL, *cache = NULL;
+	char *python = NULL, *cache = NULL, *away = NULL;
 	struct kf_err err = { 0 };
 	struct kf_run_spec spec;
 	struct kf_log log;
@@ -246,8 +247,20 @@ static int run(const struct kf_options *options, const char **argument,
 			"kinds");
 		return kf_cli_fail(&err);
 	}
-	if (kf_cli_open_shapes(options, &spec.setup, &err))
+	if (kf_away_folder(options->executor, &away, &err))
 		return kf_cli_fail(&err);
+	if (away && options->dry_run) {
+		free(away);
+		kf_fail(&err, KF_E_INPUT, "--dry-run does not go with "
+			"--executor folder: shapes are known on the other "
+			"machine only");
+		return kf_cli_fail(&err);
+	}
+	spec.setup.away = away;
+	if (kf_cli_open_shapes(options, &spec.setup, &err)) {
+		free(away);
+		return kf_cli_fail(&err);
+	}
 	for (size_t i = 0; i < argument_count; i++) {
 		if (kf_paths_add_problems(&problems, argument[i], &err)) {
 			status = kf_cli_fail(&err);
@@ -285,6 +298,7 @@ static int run(const struct kf_options *options, const char **argument,
 		 work(&spec, false, options);
 out:
 	kf_cli_close_shapes(&spec.setup);
+	free(away);
 	free(python);
 	free(cache);
 	free(model);
@@ -328,6 +342,7 @@ const struct kf_command kf_command_run = {
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
 		   "rules baseline calls seed threads sandbox python cache "
+		   "executor "
 		   "json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = KF_PROBLEMS_MAX,

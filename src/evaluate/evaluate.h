@@ -124,6 +124,9 @@ struct kf_verdict {
 	 * it is healthy, or that is not known. */
 	char unhealthy[32], unhealthy_text[512];
 
+	/* Owned; told by another machine, as this JSON; NULL: judged here. */
+	json_t *told;
+
 	/* Judged on several shapes: then times and speed-up are geometric
 	 * means (shapes.h). Owned; NULL: on one, which has no name. */
 	struct kf_shape_result *shape;
@@ -150,6 +153,10 @@ void kf_judge_hash(const struct kf_platform *platform, enum kf_rules rules,
 /* Everything above as JSON (new reference), but for the compiler's log, and
  * with the version of this kforge. NaN is null. */
 json_t *kf_verdict_to_json(const struct kf_verdict *verdict);
+/* And back, as another kforge told it: what a run goes by is filled in, and
+ * kf_verdict_to_json gives the same JSON again. */
+KF_MUST_CHECK enum kf_code kf_verdict_from_json(const json_t *json,
+		struct kf_verdict *out, struct kf_err *err);
 /* Adds a verdict in words for people: some lines of plain text. */
 void kf_verdict_explain(const struct kf_verdict *verdict, struct kf_buf *out);
 

@@ -57,6 +57,8 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	kf_buf_release(&verdict->text);
 	json_decref(verdict->evidence);
 	verdict->evidence = NULL;
+	json_decref(verdict->told);
+	verdict->told = NULL;
 }
 
 void kf_verdict_set_health(struct kf_verdict *verdict,
@@ -136,8 +138,11 @@ static void set_shapes(json_t *json, const struct kf_verdict *v)
 
 json_t *kf_verdict_to_json(const struct kf_verdict *v)
 {
-	json_t *json = json_object();
+	json_t *json;
 
+	if (v->told)
+		return json_deep_copy(v->told);
+	json = json_object();
 	json_object_set_new(json, "state",
 			    json_string(kf_state_name(v->state)));
 	json_object_set_new(json, "reason", json_string(v->reason));

@@ -23,6 +23,13 @@
 #define KF_RESULT_VERSION	1
 #define KF_JOB_FILES_MAX	64
 
+/* What is wanted of a judge. */
+enum kf_job_ask {
+	KF_ASK_VERDICT,		/* on the job's candidate */
+	KF_ASK_PROBLEM,		/* what a writer must know: the device, the
+				   problem's shapes, its health; no candidate */
+};
+
 /* One of the candidate's files. */
 struct kf_job_file {
 	char *name;		/* owned; a plain name */
@@ -41,6 +48,7 @@ struct kf_job {
 	size_t file_count;
 	char *reply;		/* owned; instead of files: the name of the file
 				   with a whole reply; in a line its text */
+	uint64_t ask;		/* enum kf_job_ask */
 	uint64_t dtype;		/* enum kf_dtype; NONE: the problem's own */
 	uint64_t rules, baseline, stop_after, sandbox;	/* enums */
 	uint64_t seed, calls, threads;	/* 0 as in struct kf_judge_spec */
@@ -71,6 +79,12 @@ KF_MUST_CHECK enum kf_code kf_job_read(const char *folder,
  * (NULL: the job's stays) is written below FOLDER/problem/. A result of before
  * is removed. Nothing is synced to the disk: a job can be made again. */
 KF_MUST_CHECK enum kf_code kf_job_write(const char *folder,
+		const struct kf_job *job, const struct kf_candidate *candidate,
+		const struct kf_problem *problem, struct kf_err *err);
+
+/* The same, unless just this job lies there already: then it and its result
+ * stay. candidate may be NULL if only the problem is asked for. */
+KF_MUST_CHECK enum kf_code kf_job_write_if_other(const char *folder,
 		const struct kf_job *job, const struct kf_candidate *candidate,
 		const struct kf_problem *problem, struct kf_err *err);
 

@@ -103,7 +103,17 @@ static json_t *device_to_json(const struct kf_setup *setup)
 	json_object_set_new(json, "arch", text(setup->device.arch));
 	json_object_set_new(json, "driver",
 			    text(setup->platform->driver->name));
+	json_object_set_new(json, "memory_bytes", json_integer(
+			    (json_int_t)setup->device.memory_bytes));
+	json_object_set_new(json, "units", json_integer(setup->device.units));
 	return json;
+}
+
+/* What a writer must know and only the machine with the device does. */
+static json_t *about_to_json(const struct kf_target *target)
+{
+	return json_pack("{s:O, s:o}", "bundle", target->bundle.info, "health",
+			 kf_health_to_json(&target->health));
 }
 
 static json_t *machine_to_json(void)
@@ -119,6 +129,15 @@ static json_t *machine_to_json(void)
 	return json;
 }
 
+static void set_about(json_t *json, const struct kf_job_spec *spec)
+{
+	const struct kf_buf *card = &spec->setup->device.card;
+
+	json_object_set_new(json, "about", about_to_json(spec->target));
+	json_object_set_new(json_object_get(json, "device"), "card",
+			    kf_json_string(kf_buf_str(card), card->len));
+}
+
 json_t *kf_job_result(const struct kf_job_spec *spec,
 		      const struct kf_verdict *verdict)
 {
@@ -131,7 +150,9 @@ json_t *kf_job_result(const struct kf_job_spec *spec,
 			    json_integer(KF_RESULT_VERSION));
 	json_object_set_new(json, "problem", text(problem->name));
 	json_object_set_new(json, "problem_hash", text(problem->hash));
-	json_object_set_new(json, "candidate", text(spec->candidate->hash));
+	if (spec->job->ask == KF_ASK_VERDICT)
+		json_object_set_new(json, "candidate",
+				    text(spec->candidate->hash));
 	if (spec->hash)
 		json_object_set_new(json, "job", text(spec->hash));
 	json_object_set_new(json, "platform",
@@ -141,7 +162,11 @@ json_t *kf_job_result(const struct kf_job_spec *spec,
 	json_object_set_new(json, "threads",
 			    json_integer(spec->setup->threads));
 	json_object_set_new(json, "at", json_string(now));
-	json_object_set_new(json, "verdict", kf_verdict_to_json(verdict));
+	if (spec->job->ask == KF_ASK_VERDICT)
+		json_object_set_new(json, "verdict",
+				    kf_verdict_to_json(verdict));
+	else
+		set_about(json, spec);
 	return json;
 }
 
@@ -168,6 +193,8 @@ enum kf_code kf_job_open_and_judge(struct kf_targets *targets,
 	code = kf_targets_get(targets, job, steps->problem_folder,
 			      &spec->setup, &target, err);
 	spec->target = target;
+	if (!code && job->ask == KF_ASK_PROBLEM)
+		return kf_setup_measure(spec->setup, err);
 	if (!code)
 		code = kf_evaluate_check_calls(&target->problem,
 					       &target->bundle,

@@ -18,6 +18,7 @@ struct member {
 
 static const struct member member_table[] = {
 	{ "problem", TEXT, AT(problem), 0, NULL },
+	{ "ask", WORD, AT(ask), 0, kf_words_ask },
 	{ "problem_hash", TEXT, AT(problem_hash), 0, NULL },
 	{ "set", TEXTS, AT(set), 0, NULL },
 	{ "size", TEXT, AT(size), 0, NULL },
@@ -335,7 +336,11 @@ static enum kf_code check_whole(const struct kf_job *job,
 				enum kf_job_form form, const char *what,
 				struct kf_err *err)
 {
-	if (!job->file_count == !job->reply)
+	if (job->ask == KF_ASK_PROBLEM && (job->file_count || job->reply))
+		return kf_fail(err, KF_E_INPUT, "%s asks for the problem, "
+			       "so it wants neither \"files\" nor \"reply\"",
+			       what);
+	if (job->ask == KF_ASK_VERDICT && !job->file_count == !job->reply)
 		return kf_fail(err, KF_E_INPUT, "%s wants either \"files\" or "
 			       "\"reply\"", what);
 	if (form == KF_JOB_FOLDER && job->reply && !plain_name(job->reply))

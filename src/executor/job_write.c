@@ -26,6 +26,17 @@ static enum kf_code remove_named(const char *folder, const char *name,
 	return code;
 }
 
+/* Where write_problem puts it, seen from the job's folder; caller frees. */
+static char *problem_path(const struct kf_problem *problem)
+{
+	struct kf_problem_file file[KF_PROBLEM_FILES_MAX];
+	size_t count = kf_problem_files(problem, file);
+	const char *dot = strrchr(file[0].name, '.');
+
+	return kf_format("problem/%s%s", problem->name,
+			 count > 1 || !dot ? "" : dot);
+}
+
 /* The problem as one file, problem/NAME.py, or as a folder, problem/NAME/;
  * *path is where, seen from the job's folder. */
 static enum kf_code write_problem(const char *folder,
@@ -39,8 +50,7 @@ static enum kf_code write_problem(const char *folder,
 	char *own = kf_path_join(below, problem->name), *name;
 	enum kf_code code = kf_mkdir_p(count > 1 ? own : below, err);
 
-	*path = kf_format("problem/%s%s", problem->name,
-			  count > 1 || !dot ? "" : dot);
+	*path = problem_path(problem);
 	if (count == 1) {
 		name = kf_format("%s%s", problem->name, dot ? dot : "");
 		if (!code)
@@ -62,7 +72,8 @@ static enum kf_code write_files(const char *folder,
 {
 	enum kf_code code = KF_OK;
 
-	for (size_t i = 0; !code && i < candidate->file_count; i++)
+	for (size_t i = 0; candidate && !code && i < candidate->file_count;
+	     i++)
 		code = write_named(folder, candidate->file[i].name,
 				   candidate->file[i].text,
 				   candidate->file[i].len, err);
@@ -78,7 +89,7 @@ static json_t *names_of(const struct kf_candidate *candidate)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < candidate->file_count; i++)
+	for (size_t i = 0; candidate && i < candidate->file_count; i++)
 		json_array_append_new(list,
 				      json_string(candidate->file[i].name));
 	return list;
@@ -95,12 +106,28 @@ static void take_problem(json_t *json, const struct kf_problem *problem,
 	json_object_del(json, "dtype");
 }
 
+/* What job.json will hold. */
+static char *text_of(const struct kf_job *job,
+		     const struct kf_candidate *candidate,
+		     const struct kf_problem *problem, const char *path)
+{
+	json_t *json = kf_job_to_json(job);
+	char *text;
+
+	if (problem)
+		take_problem(json, problem, path);
+	if (candidate)
+		json_object_set_new(json, "files", names_of(candidate));
+	text = json_dumps(json, JSON_INDENT(2));
+	json_decref(json);
+	return text;
+}
+
 enum kf_code kf_job_write(const char *folder, const struct kf_job *job,
 			  const struct kf_candidate *candidate,
 			  const struct kf_problem *problem,
 			  struct kf_err *err)
 {
-	json_t *json = kf_job_to_json(job);
 	char *path = NULL, *text = NULL;
 	enum kf_code code = kf_mkdir_p(folder, err);
 
@@ -112,16 +139,46 @@ enum kf_code kf_job_write(const char *folder, const struct kf_job *job,
 		code = write_problem(folder, problem, &path, err);
 	if (!code)
 		code = write_files(folder, candidate, err);
-	if (code)
-		goto out;
-	if (problem)
-		take_problem(json, problem, path);
-	json_object_set_new(json, "files", names_of(candidate));
-	text = json_dumps(json, JSON_INDENT(2));
-	code = write_named(folder, "job.json", text, strlen(text), err);
-out:
+	if (!code) {
+		text = text_of(job, candidate, problem, path);
+		code = write_named(folder, "job.json", text, strlen(text),
+				   err);
+	}
 	free(text);
 	free(path);
-	json_decref(json);
 	return code;
+}
+
+static bool holds(const char *folder, const char *name, const char *text,
+		  size_t len)
+{
+	struct kf_buf found = { .max = len + 1 };
+	char *path = kf_path_join(folder, name);
+	bool same = kf_path_exists(path) &&
+		kf_file_read(path, &found, NULL) == KF_OK &&
+		found.len == len && memcmp(kf_buf_str(&found), text, len) == 0;
+
+	kf_buf_release(&found);
+	free(path);
+	return same;
+}
+
+enum kf_code kf_job_write_if_other(const char *folder,
+				   const struct kf_job *job,
+				   const struct kf_candidate *candidate,
+				   const struct kf_problem *problem,
+				   struct kf_err *err)
+{
+	char *path = problem_path(problem);
+	char *text = text_of(job, candidate, problem, path);
+	bool same = holds(folder, "job.json", text, strlen(text));
+
+	for (size_t i = 0; candidate && same && i < candidate->file_count; i++)
+		same = holds(folder, candidate->file[i].name,
+			     candidate->file[i].text, candidate->file[i].len);
+	free(text);
+	free(path);
+	/* Trouble of before is tried again. */
+	return same ? remove_named(folder, "error.json", err) :
+	       kf_job_write(folder, job, candidate, problem, err);
 }

@@ -91,13 +91,16 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	enum kf_code code;
 
 	*out = (struct kf_setup) { .baseline = spec->baseline,
+		.away = spec->away, .asked = kf_strdup(spec->platform),
+		.threads_asked = spec->threads,
 		.shapes = json_incref((json_t *)(uintptr_t)spec->shapes) };
 	code = kf_platform_load(spec->platform, &out->platform, err);
 	if (code)
 		return code;
-	code = kf_setup_device(out->platform, spec->platform, spec->measure,
-			       &out->device, err);
-	if (!code)
+	if (!spec->away)
+		code = kf_setup_device(out->platform, spec->platform,
+				       spec->measure, &out->device, err);
+	if (!code && !spec->away)
 		code = find_lock(spec->cache_path, out->device.id,
 				 &out->lock_path, err);
 	if (code)
@@ -129,10 +132,24 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	return KF_OK;
 }
 
+enum kf_code kf_setup_measure(struct kf_setup *setup, struct kf_err *err)
+{
+	struct kf_device_info again;
+	enum kf_code code = kf_setup_device(setup->platform, setup->asked,
+					    true, &again, err);
+
+	if (code)
+		return code;
+	kf_buf_release(&setup->device.card);
+	setup->device.card = again.card;
+	return KF_OK;
+}
+
 void kf_setup_release(struct kf_setup *setup)
 {
 	free(setup->handshakes);
 	free(setup->lock_path);
+	free(setup->asked);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);
 	json_decref(setup->shapes);

@@ -19,6 +19,8 @@ struct kf_setup_spec {
 	unsigned threads;		/* 0: as many as the device has units */
 	enum kf_sandbox_tier tier_min;
 	enum kf_baseline_use baseline;
+	const char *away;		/* the folder by way of which another
+					   machine judges (away.h); NULL: here */
 	bool measure;			/* a card with measured ceilings */
 	const struct kf_log *log;
 	const volatile int *cancel;
@@ -29,6 +31,10 @@ struct kf_setup {
 	struct kf_device_info device;
 	struct kf_problem_spec problem_spec;	/* path is filled in per problem */
 	enum kf_baseline_use baseline;
+	const char *away;		/* the spec's; then device is empty until
+					   the other machine has told it */
+	char *asked;			/* owned; the platform as it was asked for */
+	unsigned threads_asked;		/* 0: the other machine decides */
 	json_t *shapes;			/* owned; the spec's */
 	unsigned threads;
 	struct kf_handshakes *handshakes;	/* owned */
@@ -50,6 +56,9 @@ KF_MUST_CHECK enum kf_code kf_setup_device(const struct kf_platform *platform,
 KF_MUST_CHECK enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 					 struct kf_setup *out,
 					 struct kf_err *err);
+/* Its device's card again, with measured ceilings. */
+KF_MUST_CHECK enum kf_code kf_setup_measure(struct kf_setup *setup,
+					    struct kf_err *err);
 void kf_setup_release(struct kf_setup *setup);
 
 #endif

@@ -1,6 +1,12 @@
 #include "executor/words.h"
 
-#include "evaluate/evaluate.h"
+#include "executor/job.h"
+
+const struct kf_word kf_words_ask[] = {
+	{ "verdict", KF_ASK_VERDICT },
+	{ "problem", KF_ASK_PROBLEM },
+	{ NULL, 0 },
+};
 
 const struct kf_word kf_words_dtype[] = {
 	{ "float32", KF_F32 },

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "executor/away.h"
 #include "executor/shapes.h"
 #include "loop/publish.h"
 
@@ -401,7 +402,8 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 
 	tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGING,
 				       .attempt = attempt });
-	code = kf_job_do(&spec, &verdict, err);
+	code = run->setup.away ? kf_away_judge(&spec, &verdict, err) :
+	       kf_job_do(&spec, &verdict, err);
 	if (!code)
 		code = keep_verdict(lane, attempt, &verdict, err);
 	kf_verdict_release(&verdict);
@@ -655,10 +657,13 @@ static enum kf_code open_target(struct kf_run *run, const json_t *row,
 
 	code = shapes_from_store(run, row, &problem, &count, err);
 	if (!code)
-		code = kf_target_open_take_shapes(&run->setup, problem, count,
+		code = run->setup.away ?
+		       kf_away_open_take_shapes(&run->setup, problem, count,
+						out, err) :
+		       kf_target_open_take_shapes(&run->setup, problem, count,
 						  out, err);
 	kf_shapes_problems_free(problem, count);
-	return code ? code :
+	return code || run->setup.away ? code :
 	       kf_evaluate_check_calls(&out->problem, &out->bundle,
 				       run->spec->call_count_fixed, err);
 }

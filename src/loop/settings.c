@@ -48,6 +48,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_count(s, "threads", setup->threads);
 	set_count(s, "sandbox", (uint64_t)setup->tier_min);
 	set_count(s, "baseline", (uint64_t)setup->baseline);
+	set_string(s, "away", setup->away);
 	set_string(s, "model", spec->model);
 	set_string(s, "record", spec->record_path);
 	set_string(s, "prompts", spec->prompts_dir);
@@ -115,6 +116,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	setup->threads = (unsigned)read_count(s, "threads");
 	setup->tier_min = (enum kf_sandbox_tier)read_count(s, "sandbox");
 	setup->baseline = (enum kf_baseline_use)read_count(s, "baseline");
+	setup->away = kf_json_str(s, "away", NULL);
 	spec->model = kf_json_str(s, "model", "");
 	spec->record_path = kf_json_str(s, "record", NULL);
 	spec->prompts_dir = kf_json_str(s, "prompts", NULL);

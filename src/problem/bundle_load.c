@@ -185,8 +185,10 @@ static enum kf_code read_info(const struct loader *l)
 {
 	struct kf_bundle *b = l->bundle;
 	const json_t *counts;
-	enum kf_code code = read_json(l, "public/bundle.json", &b->info);
+	enum kf_code code = KF_OK;
 
+	if (!b->info)
+		code = read_json(l, "public/bundle.json", &b->info);
 	if (!code && kf_json_int(b->info, "format", 0) != KF_BUNDLE_FORMAT)
 		code = kf_fail(l->err, KF_E_INPUT,
 			       "bundle.json has an unknown format");
@@ -375,6 +377,22 @@ enum kf_code kf_bundle_load(const char *folder, struct kf_bundle *out,
 		code = load_cases(&l, "stock", "stock", &out->stock,
 				  &out->stock_count);
 	close(l.folder_fd);
+	if (code)
+		kf_bundle_release(out);
+	return code;
+}
+
+enum kf_code kf_bundle_from_info(const json_t *info, struct kf_bundle *out,
+				 struct kf_err *err)
+{
+	struct loader l = { .bundle = out, .err = err };
+	enum kf_code code;
+
+	*out = (struct kf_bundle) { .flops = (double)NAN };
+	out->info = json_deep_copy(info);
+	if (!out->info)
+		return kf_fail(err, KF_E_INPUT, "there is no bundle.json");
+	code = read_info(&l);
 	if (code)
 		kf_bundle_release(out);
 	return code;

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""kforge run --executor folder:DIR: another process judges."""
+
+import json
+import sys
+
+from harness import (C_PROBLEM, EXIT, asked, finish, kforge, reply, run_tests,
+                     script_model, signal, start, wait_for)
+
+
+def begin(scratch, programs, *more):
+    model = script_model(scratch, [reply(p) for p in programs])
+    return start("run", C_PROBLEM, "--model", model, "-n", str(len(programs)),
+                 "--out", scratch / "run", "--executor",
+                 f"folder:{scratch / 'away'}", "--baseline", "none",
+                 "--calls", "20", "--json", *more)
+
+
+def watcher(scratch):
+    (scratch / "away").mkdir(exist_ok=True)
+    return start("judge", scratch / "away", "--watch")
+
+
+def stop(process):
+    process.send_signal(signal.SIGINT)
+    return finish(process)
+
+
+def test_a_run_goes_on_when_results_appear(scratch):
+    run = begin(scratch, ["broken.c", "wrong.c", "good.c"])
+    judge = watcher(scratch)
+    result = finish(run)
+    assert result.status == 0, result
+    states = [a["state"] for a in result.json()["problems"][0]["attempts"]]
+    assert states == ["compilation_failure", "mismatch", "correct"], result
+    assert stop(judge).status == EXIT["canceled"]
+    # The verdict is kept as the other side told it.
+    told = json.loads((scratch / "away" / "scale_shift-3" /
+                       "result.json").read_text())["verdict"]
+    kept = kforge("show", scratch / "run", "3", "--only", "verdict").json()
+    for member in ("state", "seed", "artefact", "took", "judge", "device"):
+        assert kept[member] == told[member], (member, kept)
+    # Its prompts know the device and the shapes.
+    prompt = kforge("show", scratch / "run", "1", "--only", "prompt").out
+    assert "measured" in prompt and "(64, 96)" in prompt, prompt
+
+
+def test_a_run_that_was_stopped_takes_what_came_meanwhile(scratch):
+    run = begin(scratch, ["good.c"])
+    wait_for(lambda: list((scratch / "away").glob("about-*/job.json")),
+             "a question about the problem")
+    assert kforge("judge", scratch / "away").status == 0
+    wait_for((scratch / "away" / "scale_shift-1" / "job.json").exists, "a job")
+    assert stop(run).status == EXIT["canceled"]
+    assert kforge("judge", scratch / "away").status == 0
+    result = kforge("resume", scratch / "run", "--json")
+    assert result.status == 0, result
+    assert asked(scratch) == ["1"]
+
+
+def test_a_job_that_cannot_be_judged_stops_the_run_with_its_reason(scratch):
+    run = begin(scratch, ["good.c"], "--platform", "null:7")
+    wait_for(lambda: list((scratch / "away").glob("about-*/job.json")),
+             "a question about the problem")
+    assert kforge("judge", scratch / "away").status == EXIT["not_all"]
+    result = finish(run)
+    assert result.status == EXIT["unavailable"], result
+    assert "no number 7" in result.err and "about-scale_shift" in result.err
+    assert asked(scratch) == []
+
+
+def test_executors_are_named(scratch):
+    for wrong in ("folder:", "slurm", "away"):
+        result = kforge("run", C_PROBLEM, "--model", "exec:true", "--executor",
+                        wrong, "--out", scratch / "run")
+        assert result.status == EXIT["input"] and wrong in result.err, result
+        assert "folder:DIR" in result.err, result
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
