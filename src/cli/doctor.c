@@ -15,6 +15,7 @@ static int doctor(const struct kf_options *options, const char **argument,
 	kf_doctor_sandbox(&d, options);
 	kf_doctor_python(&d, options);
 	kf_doctor_platforms(&d);
+	kf_doctor_export(&d);
 	kf_doctor_clocks(&d);
 	kf_doctor_models(&d);
 	if (options->json) {

@@ -39,6 +39,8 @@ void kf_doctor_namespaces(struct kf_doctor *d);
 void kf_doctor_python(struct kf_doctor *d, const struct kf_options *options);
 /* Platforms with their compilers, which build our own example, and devices. */
 void kf_doctor_platforms(struct kf_doctor *d);
+/* What exporting a program needs. */
+void kf_doctor_export(struct kf_doctor *d);
 /* What makes times unreliable. */
 void kf_doctor_clocks(struct kf_doctor *d);
 /* Keys and proxies that are set, and where models are. */

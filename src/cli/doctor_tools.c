@@ -5,6 +5,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
 
@@ -263,21 +264,19 @@ static void check_compilers(struct kf_doctor *d,
 			    const struct kf_platform *platform,
 			    const struct kf_device_info *device)
 {
-	const char *base = getenv("TMPDIR");
-	char *work_dir = kf_format("%s/kforge-doctor-XXXXXX",
-				   base && *base ? base : "/tmp");
 	bool good = false, there = false;
+	struct kf_temporary scratch;
 
-	if (!platform->compiler_count || !mkdtemp(work_dir)) {
-		free(work_dir);
+	/* Where scratch can be made has a line of its own. */
+	if (!platform->compiler_count ||
+	    kf_cli_scratch("doctor", &scratch, NULL))
 		return;
-	}
 	for (size_t i = 0; i < platform->compiler_count; i++) {
 		char *path = kf_proc_which(platform->compiler[i]);
 
 		there |= path != NULL;
 		if (path && try_compiler(d, platform, device, i,
-					 work_dir))
+					 scratch.path))
 			good = true;
 		free(path);
 	}
@@ -291,8 +290,7 @@ static void check_compilers(struct kf_doctor *d,
 	else if (!good)
 		kf_doctor_find(d, KF_FINDING_BAD, platform->name,
 			       "no compiler works");
-	(void)kf_remove_tree(work_dir, NULL);
-	free(work_dir);
+	(void)kf_temporary_remove(&scratch, NULL);
 }
 
 static void check_platform(struct kf_doctor *d, const char *name)
@@ -337,6 +335,22 @@ void kf_doctor_platforms(struct kf_doctor *d)
 		free(name[i]);
 	}
 	free(name);
+}
+
+/* --- exporting ------------------------------------------------------------ */
+
+void kf_doctor_export(struct kf_doctor *d)
+{
+	char *make = kf_proc_which("make");
+
+	if (make)
+		kf_doctor_find(d, KF_FINDING_GOOD, "export", "%s builds what "
+			       "`kforge export` makes", make);
+	else
+		kf_doctor_find(d, KF_FINDING_NOTE, "export", "no make on PATH: "
+			       "`kforge export` needs it, and nothing else "
+			       "does (on Debian: apt install make)");
+	free(make);
 }
 
 /* --- models --------------------------------------------------------------- */

@@ -7,11 +7,21 @@
 #define LIBRARIES	"LD_LIBRARY_PATH=/export"
 #define OUTPUT_MAX	(64u << 10)
 
+enum kf_code kf_export_find_make(char **out, struct kf_err *err)
+{
+	*out = kf_proc_which("make");
+	if (!*out)
+		return kf_fail(err, KF_E_UNAVAIL, "there is no make on PATH: "
+			       "install it; exporting builds a library");
+	return KF_OK;
+}
+
 /* Argument words, with the programs that they stand for. */
 static enum kf_code find_words(const struct kf_export_command *command,
 			       char *compiler, const char *words[],
 			       size_t max, char **owned, struct kf_err *err)
 {
+	enum kf_code code;
 	size_t count = 0;
 
 	for (; command->argv[count]; count++) {
@@ -19,11 +29,9 @@ static enum kf_code find_words(const struct kf_export_command *command,
 			return kf_fail(err, KF_E_LIMIT, "too many arguments");
 		words[count] = command->argv[count];
 		if (strcmp(words[count], "{make}") == 0) {
-			*owned = kf_proc_which("make");
-			if (!*owned)
-				return kf_fail(err, KF_E_UNAVAIL, "there is no "
-					       "make on PATH: install it; "
-					       "exporting builds a library");
+			code = kf_export_find_make(owned, err);
+			if (code)
+				return code;
 			words[count] = *owned;
 		} else if (strcmp(words[count], "{compiler}") == 0) {
 			words[count] = compiler;

@@ -324,6 +324,8 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 			     struct kf_err *err)
 {
 	const struct kf_platform *platform = req->platform;
+	enum kf_code code;
+	char *make;
 
 	if (!platform->exportable || platform->file_count != 1)
 		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
@@ -334,7 +336,9 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 		return kf_fail(err, KF_E_INPUT, "%s is a problem in C and has "
 			       "no PyTorch module to stand for: export it "
 			       "with --as c", req->problem->name);
-	return KF_OK;
+	code = kf_export_find_make(&make, err);
+	free(make);
+	return code;
 }
 
 static enum kf_code name_it(struct work *w, struct kf_err *err)

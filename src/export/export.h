@@ -54,8 +54,8 @@ void kf_export_release(struct kf_export *out);
  * asked before any work. Nothing stays of the trial. */
 KF_MUST_CHECK enum kf_code kf_export_check_dir(const char *dir,
 					       struct kf_err *err);
-/* Whether that can be exported at all: of a request's form, platform and
- * problem (NULL: not known yet). To be asked before anything is judged. */
+/* Whether that can be exported at all, and here: of a request's form, platform
+ * and problem (NULL: not known yet). To be asked before anything is judged. */
 KF_MUST_CHECK enum kf_code kf_export_check(
 		const struct kf_export_request *req, struct kf_err *err);
 /* Makes the whole folder or nothing. Platforms whose programs are no shared

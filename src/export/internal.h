@@ -50,6 +50,8 @@ KF_MUST_CHECK enum kf_code kf_object_read(const char *path,
 		struct kf_object_facts *out, struct kf_err *err);
 
 /* --- build.c ------------------------------------------------------------- */
+/* Caller frees *out. */
+KF_MUST_CHECK enum kf_code kf_export_find_make(char **out, struct kf_err *err);
 /* One command in the builder's sandbox with dir as its folder. output (its max
  * is the ceiling) gets what it printed; *good: it exited with 0. */
 struct kf_export_command {

@@ -113,7 +113,9 @@ def test_dist_says_which_glibc_it_needs(_):
                 for path in elf_files(root)
                 for v in re.findall(r"GLIBC_([0-9.]+)", readelf("-V", path))}
     newest = ".".join(map(str, max(versions)))
-    assert f"glibc {newest} or newer" in (root / "README").read_text()
+    readme = (root / "README").read_text()
+    assert f"glibc {newest} or newer" in readme
+    assert "kforge export also needs\nmake." in readme
 
 
 def test_dist_runs_where_there_is_only_libc(_):

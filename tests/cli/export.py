@@ -693,6 +693,15 @@ def test_a_folder_that_cannot_be_made_is_found_before_the_work(scratch):
         assert sorted(scratch.rglob("*")) == before, place
 
 
+def test_a_missing_make_is_found_before_the_work(scratch):
+    """Nor is the problem there."""
+    (scratch / "gcc").symlink_to(shutil.which("gcc"))
+    result = kforge("export", "none.py", "none.c", "--as", "c", "-o",
+                    scratch / "out", env={"PATH": str(scratch)})
+    assert result.status == EXIT["unavailable"], result
+    assert "no make on PATH" in result.err, result
+
+
 def test_an_empty_folder_is_taken(scratch):
     (scratch / "out").mkdir()
     (scratch / "link").symlink_to("out")

@@ -71,10 +71,12 @@ def test_doctor_compiles_our_example_with_every_compiler(scratch):
     status, found = doctor(scratch)
     assert "good gcc builds our example (gcc" in found["cpu"], found
     assert "good cpu:0" in found["cpu"]
+    assert "make builds what `kforge export` makes" in found["export"]
     (scratch / "bin").mkdir()
     status, found = doctor(scratch, PATH=str(scratch / "bin"))
     assert status == EXIT["unavailable"]
     assert "bad no compiler on PATH: install gcc or clang" in found["cpu"]
+    assert found["export"].startswith("note no make on PATH: "), found
 
 
 def test_doctor_says_why_a_python_was_passed_over(scratch):
