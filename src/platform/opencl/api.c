@@ -76,6 +76,15 @@ const char *kf_ocl_error(int32_t number, char out[64])
 	return out;
 }
 
+enum kf_code kf_ocl_trouble(const char *what, int32_t number,
+			    struct kf_err *err)
+{
+	char text[64];
+
+	return kf_fail(err, KF_E_UNAVAIL, "OpenCL cannot %s: %s", what,
+		       kf_ocl_error(number, text));
+}
+
 uint64_t kf_ocl_number(const struct ocl_api *cl, struct ocl_device *device,
 		       uint32_t what, size_t bytes)
 {

@@ -151,6 +151,9 @@ KF_MUST_CHECK enum kf_code kf_ocl_open(struct ocl_api *out,
 				       struct kf_err *err);
 /* "CL_OUT_OF_RESOURCES (-5)"; returns out. */
 const char *kf_ocl_error(int32_t number, char out[64]);
+/* Fails with KF_E_UNAVAIL: "OpenCL cannot " what. */
+enum kf_code kf_ocl_trouble(const char *what, int32_t number,
+			    struct kf_err *err);
 
 /* One number of the device; 0 if it does not tell. */
 uint64_t kf_ocl_number(const struct ocl_api *cl, struct ocl_device *device,

@@ -15,15 +15,6 @@ struct compiler {
 	unsigned char *bytes;		/* owned; what binary.bytes is */
 };
 
-static enum kf_code trouble(const char *what, int32_t number,
-			    struct kf_err *err)
-{
-	char text[64];
-
-	return kf_fail(err, KF_E_UNAVAIL, "OpenCL cannot %s: %s", what,
-		       kf_ocl_error(number, text));
-}
-
 /* All sources as one text; each says its name, which messages then have. */
 static enum kf_code read_sources(const struct kf_build_request *req,
 				 struct kf_buf *text, struct kf_err *err)
@@ -62,7 +53,7 @@ static enum kf_code make_program(struct compiler *c,
 		c->program = c->cl.clCreateProgramWithSource(c->context, 1,
 				&source, &text.len, &e);
 	if (!c->program)
-		code = trouble("take the source", e, err);
+		code = kf_ocl_trouble("take the source", e, err);
 out:
 	kf_buf_release(&text);
 	return code;
@@ -209,7 +200,7 @@ static enum kf_code describe_kernels(struct compiler *c, struct kf_build *out,
 		c->cl.clReleaseKernel(kernel[i]);
 	}
 	free(kernel);
-	return e ? trouble("tell of the kernels", e, err) : KF_OK;
+	return e ? kf_ocl_trouble("tell of the kernels", e, err) : KF_OK;
 }
 
 static enum kf_code take_binary(struct compiler *c, struct kf_buf *device,
@@ -220,12 +211,12 @@ static enum kf_code take_binary(struct compiler *c, struct kf_buf *device,
 					   sizeof(bytes), &bytes, NULL);
 
 	if (e || !bytes || bytes > device->max)
-		return trouble("give the kernels' binary", e, err);
+		return kf_ocl_trouble("give the kernels' binary", e, err);
 	c->bytes = kf_alloc(bytes);
 	e = c->cl.clGetProgramInfo(c->program, CL_PROGRAM_BINARIES,
 				   sizeof(c->bytes), &c->bytes, NULL);
 	if (e)
-		return trouble("give the kernels' binary", e, err);
+		return kf_ocl_trouble("give the kernels' binary", e, err);
 	c->binary.bytes = c->bytes;
 	c->binary.len = bytes;
 	kf_opencl_binary_write(&c->binary, device);
@@ -263,7 +254,7 @@ static enum kf_code compile(const struct kf_build_request *req,
 	else if (e == CL_BUILD_PROGRAM_FAILURE)
 		out->end = KF_BUILD_REFUSED;
 	else if (e)
-		code = trouble("compile", e, err);
+		code = kf_ocl_trouble("compile", e, err);
 	if (e)
 		goto out;
 	code = describe_kernels(&c, out, err);

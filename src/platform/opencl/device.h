@@ -59,4 +59,36 @@ KF_MUST_CHECK enum kf_code kf_opencl_arena(struct kf_device *dev,
 		struct kf_err *err);
 void kf_opencl_unload(struct kf_device *dev);
 
+/* --- memory.c: each KF_E_UNAVAIL if the device refuses -------------------- */
+
+/* from is the arena's copy here; the part at `at` is enqueued to be written. */
+KF_MUST_CHECK enum kf_code kf_opencl_write(struct kf_device *dev,
+		enum kf_twopart_arena arena, const void *from, uint64_t at,
+		uint64_t bytes, struct kf_err *err);
+/* Waits for it; to is where that part goes. */
+KF_MUST_CHECK enum kf_code kf_opencl_read(struct kf_device *dev,
+		enum kf_twopart_arena arena, void *to, uint64_t at,
+		uint64_t bytes, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_opencl_poison(struct kf_device *dev,
+		enum kf_twopart_arena arena, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_opencl_flush(struct kf_device *dev,
+					   struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_opencl_finish(struct kf_device *dev,
+					    struct kf_err *err);
+/* What a program wrote where it may not becomes dev->fault. */
+KF_MUST_CHECK enum kf_code kf_opencl_check_guards(struct kf_device *dev,
+		enum kf_twopart_arena arena,
+		const struct kf_twopart_blocks *blocks, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_opencl_check_kept(struct kf_device *dev,
+						struct kf_err *err);
+/* Where the device's arena differs from what it should be; UINT64_MAX. */
+KF_MUST_CHECK enum kf_code kf_opencl_first_change(struct kf_device *dev,
+		enum kf_twopart_arena arena, const unsigned char *should,
+		uint64_t bytes, uint64_t *changed, struct kf_err *err);
+/* Around kf_prepare. */
+KF_MUST_CHECK enum kf_code kf_opencl_empty_kept(struct kf_device *dev,
+						struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_opencl_remember_kept(struct kf_device *dev,
+						   struct kf_err *err);
+
 #endif

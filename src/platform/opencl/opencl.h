@@ -9,7 +9,9 @@
  *	binary.c    that binary with what is known of its kernels, as bytes
  *	check.c     is a launch one that its kernel and the device can do?
  *	load.c      plans to OpenCL objects
- *	run.c       memory, calls, what went wrong
+ *	device.c    open, attach, close
+ *	memory.c    memory, and what was written where nothing may be
+ *	run.c       calls, and what went wrong in them
  *	opencl.c    the table
  */
 #ifndef KF_PLATFORM_OPENCL_H
