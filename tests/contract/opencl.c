@@ -254,6 +254,7 @@ static void load_with(const struct fixture *f, struct program *p,
 	struct kf_call call;
 	struct kf_err err = { 0 };
 
+	refused[0] = '\0';
 	data_init(&p->data);
 	call = call_of(&p->data);
 	write_program(f, &p->plans, device, device_len);
@@ -389,6 +390,7 @@ static enum kf_build_end build(struct fixture *f, const char *kernels_text,
 	};
 	struct kf_err err = { 0 };
 
+	*out = (struct kf_build) { .end = KF_BUILD_NONE };
 	if (kf_file_write(f->kernels, kernels_text, strlen(kernels_text),
 			  &err) ||
 	    kf_file_write(f->host, host_text, strlen(host_text), &err) ||
