@@ -465,6 +465,9 @@ static void test_values_are_right_for_each_call(void **state)
 				    2 * (float)(i * (round + 1)) + 1);
 		assert_true(f->driver->device_ns(p.dev) > 0);
 	}
+	/* Nothing is done here, so it takes no time, whatever was before. */
+	prepare(f, &p);
+	assert_true(f->driver->device_ns(p.dev) == 0);
 	release(f, &p);
 }
 

@@ -36,11 +36,13 @@ static bool needs_nodes(void)
 }
 
 /* The same in both places: OpenCL compiles for a device only where it sees it,
- * and devices are numbered by what is seen. */
+ * and devices are numbered by what is seen. The builder has no /proc, and PoCL
+ * names its device after the processor. */
 static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		  void *arg)
 {
-	(void)place;
+	if (place == KF_DRIVER_BUILDER)
+		add(arg, "/proc/cpuinfo", false);
 	for (size_t i = 0; i < KF_COUNT(folders); i++)
 		if (kf_path_exists(folders[i]))
 			add(arg, folders[i], false);
@@ -49,7 +51,11 @@ static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 			add(arg, nodes[i], true);
 }
 
+/* PoCL looks for its files from the folder that its library was found in; in
+ * /lib, which is a folder of its own in a sandbox, it would not find them. */
 static const char *const env[] = {
+	"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu"
+		":/usr/lib64:/usr/lib",
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
 	"OCL_ICD_VENDORS", NULL
 };

@@ -157,6 +157,7 @@ enum kf_code kf_opencl_prepare(struct kf_device *dev, struct kf_call *call,
 	enum kf_code code = not_ready(dev, err);
 
 	(void)call;		/* recorded long ago */
+	dev->took_ns = 0;
 	if (!code)
 		code = kf_opencl_write(dev, KF_TWOPART_INPUTS, dev->shared.inputs,
 				   from, dev->shared.inputs_bytes - from, err);
