@@ -21,7 +21,7 @@ static void add_path(void *arg, const char *path, bool writable)
 	if (S_ISCHR(st.st_mode) ||
 	    (S_ISDIR(st.st_mode) && strncmp(path, "/dev/", 5) == 0))
 		kf_binds_device(binds, path);
-	else
+	else if (writable || !kf_binds_cover(binds, path))
 		kf_binds_add(binds, path, NULL, writable, true);
 }
 

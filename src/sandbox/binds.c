@@ -39,8 +39,7 @@ static const char *const runtime_old[] = {
 	"libdl.so.2", "libpthread.so.0", "librt.so.1",
 };
 
-/* Is the path there already, by itself or in a folder above it? */
-static bool covered(const struct kf_binds *binds, const char *path)
+bool kf_binds_cover(const struct kf_binds *binds, const char *path)
 {
 	for (size_t i = 0; i < binds->count; i++) {
 		const struct kf_bind *b = &binds->bind[i];
@@ -91,7 +90,7 @@ void kf_binds_toolchain(struct kf_binds *binds)
 
 static void add_file(struct kf_binds *binds, const char *path)
 {
-	if (!covered(binds, path))
+	if (!kf_binds_cover(binds, path))
 		kf_binds_add(binds, path, NULL, false, false);
 }
 

@@ -77,6 +77,8 @@ struct kf_binds {
 /* A later bind hides what earlier ones show under its target. */
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional);
+/* Is the path there already, by itself or in a folder above it? */
+bool kf_binds_cover(const struct kf_binds *binds, const char *path);
 /* A device node, or a folder of them; skipped if absent. */
 void kf_binds_device(struct kf_binds *binds, const char *path);
 /* What a C toolchain reads: /usr's programs, libraries and headers, and from
