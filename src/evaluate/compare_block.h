@@ -61,6 +61,13 @@ uint32_t kf_compare_band(const struct kf_compare_request *req,
 			 const struct kf_block *block, int count,
 			 struct kf_compare *out);
 
+#ifdef __x86_64__
+/* One of its variants; compare_quick.c chooses. */
+uint32_t kf_compare_band_avx2(const struct kf_compare_request *req,
+			      const struct kf_block *block, int count,
+			      struct kf_compare *out);
+#endif
+
 /* The pattern of what is wrong, in words; out is "" if there is none. */
 void kf_pattern_find(const struct kf_compare_request *req,
 		     const unsigned char *marks, enum kf_compare_end end,
