@@ -41,12 +41,14 @@ bool kf_box_status(const struct kf_sandbox *box, const char *key, int *value)
 }
 
 /* A handle on the first process of the namespace as soon as it is known: when
- * that one is gone, the kernel has killed all the others. */
+ * that one is gone, the kernel has killed all the others. bwrap writes the line
+ * in pieces, and lets that process go on right after the last of them. */
 static void find_init(struct kf_sandbox *box)
 {
 	int pid;
 
-	if (box->init || !kf_box_status(box, "\"child-pid\":", &pid))
+	if (box->init || !strchr(kf_buf_str(&box->status), '\n') ||
+	    !kf_box_status(box, "\"child-pid\":", &pid))
 		return;
 	box->init = pid;
 	box->init_fd = (int)syscall(SYS_pidfd_open, pid, 0);

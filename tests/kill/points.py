@@ -200,4 +200,5 @@ def each(work, items):
         return [words for words in pool.map(one, items) if words]
 
 
-__all__ = ["ANSWER", "NO_ANSWER", "Play", "Scene", "each", "points"]
+__all__ = ["ANSWER", "NO_ANSWER", "PROGRAM", "SPAWN", "Play", "Scene", "each",
+           "points"]
