@@ -150,6 +150,12 @@ static const char *end_of(const struct entry *e)
 	return kf_json_str(e->answer, "end", "");
 }
 
+/* As it can be printed: the answer's, where the name itself is not UTF-8. */
+static const char *folder_of(const struct entry *e)
+{
+	return kf_json_str(e->answer, "folder", e->folder);
+}
+
 static const char *state_of(const struct entry *e)
 {
 	const json_t *verdict = verdict_of(e);
@@ -183,9 +189,9 @@ static void show_end(struct session *s, const struct entry *e)
 
 	clear_counts(s);
 	if (trouble)
-		fprintf(stderr, "kforge: %s: %s\n", e->folder, trouble);
+		fprintf(stderr, "kforge: %s: %s\n", folder_of(e), trouble);
 	else if (!s->options->quiet && !s->terminal)
-		fprintf(stderr, "%s: %s%s%s%s\n", e->folder, state_of(e),
+		fprintf(stderr, "%s: %s%s%s%s\n", folder_of(e), state_of(e),
 			reason[0] ? ", " : "", reason,
 			strcmp(end_of(e), "had_result") == 0 ?
 			" (had a result)" : "");
@@ -208,7 +214,7 @@ static void print_row(const struct entry *e)
 	kf_cli_ratio(kf_json_real(json_object_get(verdict, "speedup"),
 				  "ratio", (double)NAN),
 		     kf_json_bool(verdict, "conclusive", false), ratio);
-	printf("%-32s %-20s %-20s %-14s %10s %9s\n", e->folder,
+	printf("%-32s %-20s %-20s %-14s %10s %9s\n", folder_of(e),
 	       kf_json_str(result, "problem", "-"), state_of(e),
 	       kf_json_str(verdict, "reason", ""), time, ratio);
 }
@@ -242,6 +248,29 @@ static enum kf_code give(struct session *s, size_t i, bool wait,
 	return code;
 }
 
+static json_t *trouble_to_json(const struct entry *e, const char *kind,
+			       const char *text)
+{
+	return json_pack("{s:o, s:s, s:{s:s, s:s}}", "folder",
+			 kf_json_string(e->folder, strlen(e->folder)), "end",
+			 "trouble", "error", "kind", kind, "text", text);
+}
+
+/* JSON, in which all is asked and answered, has no word for such a name. */
+static bool refuse_name(struct session *s, struct entry *e)
+{
+	json_t *name = json_string(e->folder);
+
+	json_decref(name);
+	if (name)
+		return false;
+	e->answer = trouble_to_json(e, "input", "the name of this folder is "
+				    "not UTF-8; rename it");
+	e->progress = FINISHED;
+	show_end(s, e);
+	return true;
+}
+
 /* What is left, in order; then those that others had taken. */
 static enum kf_code begin_some(struct session *s, struct kf_err *err)
 {
@@ -249,7 +278,8 @@ static enum kf_code begin_some(struct session *s, struct kf_err *err)
 
 	for (; !code && s->next < s->count && kf_pool_has_room(s->pool);
 	     s->next++)
-		code = give(s, s->next, false, err);
+		if (!refuse_name(s, &s->entry[s->next]))
+			code = give(s, s->next, false, err);
 	if (s->next < s->count || !s->taken)
 		return code;
 	for (size_t i = 0; !code && i < s->count && s->taken &&
@@ -270,9 +300,7 @@ static void note_death(struct entry *e, const struct kf_pool_answer *how)
 		 "died (%s %d); it is tried again the next time",
 		 how->signal ? "signal" : "status",
 		 how->signal ? how->signal : how->status);
-	e->answer = json_pack("{s:s, s:s, s:{s:s, s:s}}", "folder", e->folder,
-			      "end", "trouble", "error", "kind", "io", "text",
-			      text);
+	e->answer = trouble_to_json(e, "io", text);
 }
 
 static void take_answers(struct session *s)

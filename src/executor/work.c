@@ -60,6 +60,8 @@ void kf_work_folder(void *arg, const char *item, size_t len,
 	begin(work);
 	code = kf_json_parse(item, len, "the item", &asked, &err);
 	folder = kf_json_str(asked, "folder", "");
+	if (!code && !folder[0])
+		code = kf_fail(&err, KF_E_INPUT, "no folder was named");
 	how = (struct kf_job_how) {
 		.again = kf_json_bool(asked, "again", false),
 		.wait = kf_json_bool(asked, "wait", false),

@@ -170,6 +170,19 @@ def test_what_is_no_file_is_refused_in_a_sentence(scratch):
             assert len(told) == 1, (kind, name, run)
 
 
+def test_a_name_that_is_not_utf8_is_refused_alone(scratch):
+    good = job(scratch / "jobs" / "good")
+    shutil.copytree(good, scratch / "jobs" / os.fsdecode(b"b\xffd"))
+    run = kforge("judge", scratch / "jobs")
+    assert run.status == EXIT["not_all"], run
+    told = [line for line in run.err.splitlines() if "not UTF-8" in line]
+    assert len(told) == 1 and "rename it" in told[0], run
+    assert result(good)["verdict"]["state"] == "correct"
+    run = kforge("judge", scratch / "jobs", "--json")
+    got = sorted(json.loads(line)["end"] for line in run.out.splitlines())
+    assert got == ["had_result", "trouble"], run
+
+
 def test_again_repeats_the_order_and_the_verdict(scratch):
     folder = job(scratch / "one", "wrong")
     kforge("judge", folder)
