@@ -12,22 +12,10 @@
 
 #include "cli/doctor.h"
 
+#include "root.h"
+
 #define CPU "/sys/devices/system/cpu/"
 #define CLOCK "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-
-static char root[] = "/tmp/kforge-doctor-test-XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	char *full = kf_format("%s%s", root, path);
-	char *folder = kf_strdup(full);
-
-	*strrchr(folder, '/') = '\0';
-	assert_int_equal(kf_mkdir_p(folder, NULL), KF_OK);
-	assert_int_equal(kf_file_write(full, text, strlen(text), NULL), KF_OK);
-	free(folder);
-	free(full);
-}
 
 static void forget_machine(void)
 {
@@ -73,11 +61,11 @@ static void test_what_disturbs_times_is_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		forget_machine();
-		put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+		root_put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
 		assert_false(says(kf_doctor_clocks, rows[i].words));
-		put(rows[i].path, rows[i].right);
+		root_put(rows[i].path, rows[i].right);
 		assert_false(says(kf_doctor_clocks, rows[i].words));
-		put(rows[i].path, rows[i].wrong);
+		root_put(rows[i].path, rows[i].wrong);
 		if (!says(kf_doctor_clocks, rows[i].words))
 			fail_msg("not said: %s", rows[i].words);
 	}
@@ -87,12 +75,12 @@ static void test_the_quota_of_a_group_above_counts_too(void **state)
 {
 	(void)state;
 	forget_machine();
-	put("/proc/self/cgroup", "0::/user.slice/session\n");
-	put("/sys/fs/cgroup/user.slice/session/cpu.max", "max 100000\n");
+	root_put("/proc/self/cgroup", "0::/user.slice/session\n");
+	root_put("/sys/fs/cgroup/user.slice/session/cpu.max", "max 100000\n");
 	assert_false(says(kf_doctor_clocks, "a control group allows"));
-	put("/sys/fs/cgroup/user.slice/cpu.max", "50000 100000\n");
+	root_put("/sys/fs/cgroup/user.slice/cpu.max", "50000 100000\n");
 	assert_true(says(kf_doctor_clocks, "a control group allows 0.5 of"));
-	put("/sys/fs/cgroup/user.slice/session/cpu.max", "20000 100000\n");
+	root_put("/sys/fs/cgroup/user.slice/session/cpu.max", "20000 100000\n");
 	assert_true(says(kf_doctor_clocks, "a control group allows 0.2 of"));
 }
 
@@ -117,7 +105,7 @@ static void test_what_refuses_namespaces_is_named(void **state)
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		forget_machine();
 		assert_false(says(kf_doctor_namespaces, rows[i].words));
-		put(rows[i].path, rows[i].text);
+		root_put(rows[i].path, rows[i].text);
 		assert_true(says(kf_doctor_namespaces, rows[i].words));
 	}
 }
@@ -143,18 +131,6 @@ static void test_lines_fit_a_terminal(void **state)
 	json_decref(d.list);
 }
 
-static int make_root(void **state)
-{
-	(void)state;
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	(void)state;
-	return kf_remove_tree(root, NULL) ? -1 : 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,5 +141,5 @@ int main(void)
 		cmocka_unit_test(test_lines_fit_a_terminal),
 	};
 
-	return cmocka_run_group_tests(tests, make_root, remove_root);
+	return cmocka_run_group_tests(tests, root_make, root_remove);
 }

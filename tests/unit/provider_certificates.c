@@ -3,25 +3,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "provider/certificates.h"
 
-static char root[] = "/tmp/kforge-certificates-XXXXXX";
-
-static void make(const char *path)
-{
-	char *full = kf_format("%s%s", root, path);
-	char *folder = kf_strdup(full);
-
-	*strrchr(folder, '/') = '\0';
-	assert_int_equal(kf_mkdir_p(folder, NULL), KF_OK);
-	assert_int_equal(kf_file_write(full, "x", 1, NULL), KF_OK);
-	free(folder);
-	free(full);
-}
+#include "root.h"
 
 static void forget_settings(void)
 {
@@ -46,7 +33,7 @@ static void test_each_distribution_keeps_them_elsewhere(void **state)
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		char *want = kf_format("%s%s", root, rows[i]);
 
-		make(rows[i]);
+		root_put(rows[i], "x");
 		kf_certificates_find(root, "/nowhere/ca.crt", &found);
 		assert_string_equal(found.file, want);
 		kf_certificates_release(&found);
@@ -63,7 +50,7 @@ static void test_what_curl_was_built_with_is_left_alone(void **state)
 
 	(void)state;
 	forget_settings();
-	make("/etc/ssl/cert.pem");
+	root_put("/etc/ssl/cert.pem", "x");
 	kf_certificates_find(root, "/dev/null", &found);
 	assert_null(found.file);
 	assert_null(found.folder);
@@ -92,18 +79,6 @@ static void test_the_environment_has_the_last_word(void **state)
 	forget_settings();
 }
 
-static int make_root(void **state)
-{
-	(void)state;
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	(void)state;
-	return kf_remove_tree(root, NULL) ? -1 : 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,5 +87,5 @@ int main(void)
 		cmocka_unit_test(test_the_environment_has_the_last_word),
 	};
 
-	return cmocka_run_group_tests(tests, make_root, remove_root);
+	return cmocka_run_group_tests(tests, root_make, root_remove);
 }
