@@ -151,6 +151,35 @@ void kf_cli_close_shapes(struct kf_setup_spec *spec)
 	spec->shapes = NULL;
 }
 
+static enum kf_code open_setup(const struct kf_options *options,
+			       const struct kf_setup_spec *spec,
+			       struct kf_setup *out, struct kf_err *err)
+{
+	struct kf_setup_spec shaped = *spec;
+	enum kf_code code = kf_cli_open_shapes(options, &shaped, err);
+
+	if (!code)
+		code = kf_setup_open(&shaped, out, err);
+	kf_cli_close_shapes(&shaped);
+	return code;
+}
+
+enum kf_code kf_cli_open(const struct kf_options *options,
+			 const struct kf_setup_spec *spec, const char *problem,
+			 const struct kf_cli_programs *programs,
+			 struct kf_setup *setup, struct kf_target *target,
+			 struct kf_err *err)
+{
+	enum kf_code code = open_setup(options, spec, setup, err);
+
+	for (size_t i = 0; !code && programs && i < programs->count; i++)
+		code = kf_candidate_read(programs->path +
+					 i * programs->path_count,
+					 programs->path_count, setup->platform,
+					 &programs->candidate[i], err);
+	return code ? code : kf_target_open(setup, problem, target, err);
+}
+
 /* --- printing ------------------------------------------------------------- */
 
 void kf_cli_print_json_take(json_t *value)

@@ -70,6 +70,21 @@ enum kf_code kf_cli_open_shapes(const struct kf_options *options,
 				struct kf_err *err);
 void kf_cli_close_shapes(struct kf_setup_spec *spec);
 
+/* Programs that a command is given: as many paths for each. */
+struct kf_cli_programs {
+	const char *const *path;	/* [count * path_count] */
+	size_t count, path_count;
+	struct kf_candidate *candidate;	/* [count]; gets them */
+};
+
+/* What a command begins with: a setup, with --shapes if that was given; then
+ * its programs (NULL: none), as opening the problem may take minutes; then
+ * that. What was opened is to be released also after a failure. */
+KF_MUST_CHECK enum kf_code kf_cli_open(const struct kf_options *options,
+		const struct kf_setup_spec *spec, const char *problem,
+		const struct kf_cli_programs *programs, struct kf_setup *setup,
+		struct kf_target *target, struct kf_err *err);
+
 /* The outcome of a run, from its store: a table, or JSON. */
 enum kf_code kf_cli_report(const char *run_dir, bool json,
 			   struct kf_err *err);

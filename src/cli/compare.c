@@ -119,16 +119,14 @@ static enum kf_code run_stages(struct compare *c,
 			       const char **argument, struct kf_err *err)
 {
 	struct kf_setup_spec spec = kf_cli_setup_spec(options, log);
-	enum kf_code code = kf_setup_open(&spec, &c->setup, err);
+	enum kf_code code = kf_cli_open(options, &spec, argument[0],
+					&(struct kf_cli_programs) {
+		.path = argument + 1, .count = c->count, .path_count = 1,
+		.candidate = c->candidate,
+	}, &c->setup, &c->target, err);
 
-	for (size_t i = 0; i < c->count && !code; i++) {
+	for (size_t i = 0; i < c->count; i++)
 		c->name[i] = argument[1 + i];
-		code = kf_candidate_read(&argument[1 + i], 1,
-					 c->setup.platform, &c->candidate[i],
-					 err);
-	}
-	if (!code)
-		code = kf_target_open(&c->setup, argument[0], &c->target, err);
 	snprintf(c->baseline, sizeof(c->baseline), "%s%s",
 		 kf_problem_baseline_words(c->target.problem.kind),
 		 c->target.baseline ? "" : " (stored)");

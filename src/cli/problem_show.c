@@ -166,30 +166,25 @@ static void print_words(const struct kf_target *t, json_t *presets)
 }
 
 static enum kf_code show_one(const struct kf_options *options,
-			     const struct kf_setup *setup, const char *path,
+			     const struct kf_target *target, const char *path,
 			     struct kf_err *err)
 {
-	struct kf_problem_spec spec = setup->problem_spec;
-	struct kf_target target = { 0 };
+	struct kf_problem_spec spec = { .path = path };
 	json_t *presets = NULL;
-	enum kf_code code;
+	enum kf_code code = kf_problem_presets(&spec, &presets, err);
 
-	spec.path = path;
-	code = kf_problem_presets(&spec, &presets, err);
-	if (!code)
-		code = kf_target_open(setup, path, &target, err);
 	if (!code && options->json)
-		print_json(&target, presets);
+		print_json(target, presets);
 	else if (!code)
-		print_words(&target, presets);
+		print_words(target, presets);
 	json_decref(presets);
-	kf_target_release(&target);
 	return code;
 }
 
 static int show(const struct kf_options *options, const char **argument,
 		size_t argument_count)
 {
+	struct kf_target target = { 0 };
 	struct kf_setup setup = { 0 };
 	struct kf_err err = { 0 };
 	struct kf_setup_spec spec;
@@ -201,9 +196,11 @@ static int show(const struct kf_options *options, const char **argument,
 	kf_cli_catch_signals();
 	spec = kf_cli_setup_spec(options, &log);
 	spec.baseline = KF_BASELINE_NONE;
-	code = kf_setup_open(&spec, &setup, &err);
+	code = kf_cli_open(options, &spec, argument[0], NULL, &setup, &target,
+			   &err);
 	if (!code)
-		code = show_one(options, &setup, argument[0], &err);
+		code = show_one(options, &target, argument[0], &err);
+	kf_target_release(&target);
 	kf_setup_release(&setup);
 	return code ? kf_cli_fail(&err) : KF_EXIT_GOOD;
 }

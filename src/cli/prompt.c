@@ -52,12 +52,8 @@ static int prompt(const struct kf_options *options, const char **argument,
 	spec = kf_cli_setup_spec(options, &log);
 	spec.baseline = KF_BASELINE_NONE;
 	spec.measure = true;
-	code = kf_cli_open_shapes(options, &spec, &err);
-	if (!code)
-		code = kf_setup_open(&spec, &setup, &err);
-	kf_cli_close_shapes(&spec);
-	if (!code)
-		code = kf_target_open(&setup, argument[0], &target, &err);
+	code = kf_cli_open(options, &spec, argument[0], NULL, &setup, &target,
+			   &err);
 	req.platform = setup.platform;
 	req.device = &setup.device;
 	req.problem = &target.problem;

@@ -82,22 +82,15 @@ static enum kf_code open_all(struct kf_verify *v, const char *problem,
 			     struct kf_err *err)
 {
 	struct kf_setup_spec spec = kf_cli_setup_spec(v->options, v->log);
-	enum kf_code code;
 
 	if (v->options->watch && strcmp(v->file[0], "-") == 0)
 		return kf_fail(err, KF_E_INPUT, "--watch needs files: standard "
 			       "input is read only once");
-	code = kf_cli_open_shapes(v->options, &spec, err);
-	if (!code)
-		code = kf_setup_open(&spec, &v->setup, err);
-	kf_cli_close_shapes(&spec);
-	if (!code)
-		code = kf_candidate_read(v->file, v->file_count,
-					 v->setup.platform, &v->candidate,
-					 err);
-	if (!code)
-		code = kf_target_open(&v->setup, problem, &v->target, err);
-	return code;
+	return kf_cli_open(v->options, &spec, problem,
+			   &(struct kf_cli_programs) {
+		.path = v->file, .count = 1, .path_count = v->file_count,
+		.candidate = &v->candidate,
+	}, &v->setup, &v->target, err);
 }
 
 static enum kf_code judge_once(struct kf_verify *v, int *status,
