@@ -5,6 +5,7 @@
 #   src/cli/*.c                          -> BUILD/kforge
 #   src/runner/*.c                       -> BUILD/kforge-runner
 #   tests/unit/*.c, tests/contract/*.c   -> one test program each
+#   tests/gpu/*.c                        -> programs for `make gpu-tests`
 #   tests/fuzz/*.c                       -> one fuzzer each (clang)
 #   tests/hostile/*.c                    -> small static programs
 # A test with a comment "link: FILE..." in its first lines is linked with just
@@ -42,7 +43,8 @@ endif
 
 # make tells what is missing before a compiler does; tests need cmocka too.
 ifneq ($(filter-out clean help lint,$(or $(MAKECMDGOALS),all)),)
-NEEDED := $(PACKAGES) $(if $(filter check tests,$(MAKECMDGOALS)),cmocka)
+NEEDED := $(PACKAGES) \
+	$(if $(filter check tests gpu-tests,$(MAKECMDGOALS)),cmocka)
 MISSING := $(foreach p,$(NEEDED),$(if $(shell $(PKG_CONFIG) --exists $(p) \
 	&& echo yes),,$(p)))
 ifneq ($(strip $(MISSING)),)
@@ -68,6 +70,7 @@ CLI_SRC := $(sort $(wildcard src/cli/*.c))
 RUNNER_SRC := $(sort $(wildcard src/runner/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 CONTRACT_SRC := $(sort $(wildcard tests/contract/*.c))
+GPU_SRC := $(sort $(wildcard tests/gpu/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*.c))
 HOSTILE_SRC := $(sort $(wildcard tests/hostile/*.c))
 JINJA_SRC := $(wildcard tests/conformance/jinja_render.c)
@@ -87,6 +90,10 @@ COMPLETIONS := $(addprefix $(BUILD)/completions/,bash zsh fish)
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/kforge) \
 	$(if $(RUNNER_SRC),$(BUILD)/kforge-runner)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
+GPU_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(GPU_SRC))
+# What tests/gpu/run runs.
+GPU_CARRIED := $(GPU_TESTS) $(addprefix $(BUILD)/tests/contract/,cuda \
+	cuda_build driver) $(BUILD)/tests/standin/libcuda.so.1
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
 # What drivers open at run time, in the place of a vendor's.
@@ -103,15 +110,15 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check lint fuzz fuzzers bench man completions install \
-	uninstall dist clean help
+.PHONY: all tests check gpu-tests lint fuzz fuzzers bench man completions \
+	install uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(LIBRARY) $(PROGRAMS)
 
-tests: all $(TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(STANDIN) $(COMPLETIONS) \
-	$(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
+tests: all $(TESTS) $(GPU_TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(STANDIN) \
+	$(COMPLETIONS) $(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
 
 check: tests
 	@KF_BUILD=$(BUILD) PYTHON=$(PYTHON) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
@@ -144,6 +151,10 @@ uninstall:
 dist: all completions $(if $(SCDOC),man) $(BUILD)/dist/kforge
 	@BUILD='$(BUILD)' VERSION='$(VERSION)' scripts/dist
 
+gpu-tests: all completions $(if $(SCDOC),man) $(BUILD)/dist/kforge \
+		$(GPU_CARRIED)
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' scripts/gpu-tests $(GPU_CARRIED)
+
 clean:
 	rm -rf $(BUILD)
 
@@ -158,6 +169,7 @@ help:
 	@echo 'make man        the manual page, $(BUILD)/kforge.1 (needs scdoc)'
 	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR; uninstall'
 	@echo 'make dist       a folder and an archive for other Linux machines'
+	@echo 'make gpu-tests  a folder to be run on a machine with a CUDA device'
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'Variables: CC=clang, SANITIZE=1 (into build-asan), BUILD=folder,'
@@ -246,7 +258,8 @@ $(patsubst tests/%.c,$(BUILD)/tests/%,$(1)): $(BUILD)/obj/$(1:.c=.o) \
 	@echo 'LINK $$@'
 	@$$(LINK) -o $$@ $$^ $$(CMOCKA_LIBS) $$(LIBS)
 endef
-$(foreach test,$(UNIT_SRC) $(CONTRACT_SRC),$(eval $(call test_rule,$(test))))
+$(foreach test,$(UNIT_SRC) $(CONTRACT_SRC) $(GPU_SRC),\
+	$(eval $(call test_rule,$(test))))
 
 $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 	@mkdir -p $(@D)
