@@ -20,7 +20,7 @@ static void silence(void)
 
 /* The child: never returns. */
 static _Noreturn void work(kf_apart_fn *fn, void *arg, size_t result_max,
-			   const struct kf_apart *apart, pid_t parent)
+			   int result_fd, int alive_fd, pid_t parent)
 {
 	struct kf_buf out = { .max = result_max };
 	size_t at = 0;
@@ -32,14 +32,13 @@ static _Noreturn void work(kf_apart_fn *fn, void *arg, size_t result_max,
 	silence();
 	fn(arg, &out);
 	while (at < out.len) {
-		ssize_t n = write(apart->result_fd, out.data + at,
-				  out.len - at);
+		ssize_t n = write(result_fd, out.data + at, out.len - at);
 
 		if (n <= 0)
 			_exit(1);
 		at += (size_t)n;
 	}
-	_exit(0);
+	_exit(write(alive_fd, "", 1) == 1 ? 0 : 1);
 }
 
 enum kf_code kf_apart_start(kf_apart_fn *fn, void *arg, size_t result_max,
@@ -60,7 +59,7 @@ enum kf_code kf_apart_start(kf_apart_fn *fn, void *arg, size_t result_max,
 	out->alive_fd = alive[0];
 	out->pid = fork();
 	if (out->pid == 0)
-		work(fn, arg, result_max, out, parent);
+		work(fn, arg, result_max, out->result_fd, alive[1], parent);
 	close(alive[1]);
 	if (out->pid > 0)
 		return KF_OK;
@@ -69,19 +68,25 @@ enum kf_code kf_apart_start(kf_apart_fn *fn, void *arg, size_t result_max,
 	return kf_fail_errno(err, "cannot start a process");
 }
 
-/* Its end of the pipe closes when it ends, however it does. */
-static bool ends_in_time(const struct kf_apart *apart, uint64_t timeout_ns)
+enum ending { STILL_RUNNING, HAS_ANSWERED, HAS_GONE };
+
+/* Its last act is a byte; if it goes without, its end of the pipe closes (once
+ * what it started has gone too). */
+static enum ending wait_for_end(const struct kf_apart *apart,
+				uint64_t timeout_ns)
 {
 	struct pollfd fd = { .fd = apart->alive_fd, .events = POLLIN };
 	uint64_t end_ns = kf_now_ns() + timeout_ns, now_ns;
+	char byte;
 
 	while ((now_ns = kf_now_ns()) < end_ns) {
 		uint64_t left_ms = (end_ns - now_ns) / KF_NS_PER_MS + 1;
 
 		if (poll(&fd, 1, left_ms > 1000 ? 1000 : (int)left_ms) > 0)
-			return true;
+			return read(apart->alive_fd, &byte, 1) == 1
+				? HAS_ANSWERED : HAS_GONE;
 	}
-	return false;
+	return STILL_RUNNING;
 }
 
 static enum kf_code read_result(int fd, struct kf_buf *result,
@@ -105,20 +110,20 @@ enum kf_code kf_apart_finish(struct kf_apart *apart, uint64_t timeout_ns,
 			     struct kf_buf *result, struct kf_apart_end *end,
 			     struct kf_err *err)
 {
+	enum ending ending = wait_for_end(apart, timeout_ns);
 	enum kf_code code = KF_OK;
 	int status = 0;
 
-	*end = (struct kf_apart_end) { 0 };
-	end->timed_out = !ends_in_time(apart, timeout_ns);
-	/* Also what it left running. */
+	*end = (struct kf_apart_end) { .timed_out = ending == STILL_RUNNING };
+	/* With what it left running. */
 	kill(-apart->pid, SIGKILL);
-	if (end->timed_out)
+	if (ending == STILL_RUNNING)
 		kill(apart->pid, SIGKILL);
 	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (!end->timed_out && WIFSIGNALED(status))
+	if (ending == HAS_GONE && WIFSIGNALED(status))
 		end->signal = WTERMSIG(status);
-	if (!end->timed_out && !end->signal)
+	if (ending == HAS_ANSWERED)
 		code = read_result(apart->result_fd, result, err);
 	close(apart->alive_fd);
 	close(apart->result_fd);
