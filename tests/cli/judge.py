@@ -266,6 +266,8 @@ def test_a_runs_jobs_can_be_judged_elsewhere(scratch):
     folder = scratch / "elsewhere"
     (scratch / "run" / "work" / "axpby-1").rename(folder)
     before = result(folder)["verdict"]
+    assert ends(kforge("judge", folder, "--json")) == {
+        "elsewhere": "had_result"}
     assert kforge("judge", "--again", folder).status == 0
     after = result(folder)["verdict"]
     assert before["state"] == after["state"] == "correct", (before, after)
