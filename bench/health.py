@@ -2,11 +2,13 @@
 """Which KernelBench problems are healthy, and what others say of them.
 
     bench/health.py CHECKOUT [--timeout S] [--memory GB] [--only level1/23 ...]
+                    [--set NAME=VALUE ...]
 
 runs `kforge problem check --fit` over a KernelBench checkout, one problem at a
 time, and keeps every answer in bench/results/health-kernelbench.json; what is
 there and was checked stays, so it may be stopped and started again. At the end
-it prints the comparison of docs/health.md.
+it prints the comparison of docs/health.md. With --set the sizes are as given,
+instead of those that --fit finds after trying larger ones.
 """
 
 import argparse
@@ -59,8 +61,24 @@ def problems(checkout):
         [int(n) for n in re.findall(r"\d+", number_of(p))]))
 
 
+def size_of(path, settings):
+    """The sizes of --set in the words of --fit, or None."""
+    source = pathlib.Path(path).read_text(encoding="utf-8")
+    words = []
+    for setting in settings:
+        name, value = setting.split("=", 1)
+        published = re.search(rf"^{re.escape(name)}\s*=\s*(.*?)\s*(#.*)?$",
+                              source, re.M)
+        words.append(f"{name}={value}, published "
+                     f"{published[1] if published else '?'}")
+    return "at " + "; ".join(words) if words else None
+
+
 def check(path, options):
-    command = [BUILD / "kforge", "problem", "check", "--fit", "--json", "-q",
+    sizes = ["--fit"]
+    if options.set:
+        sizes = [word for one in options.set for word in ("--set", one)]
+    command = [BUILD / "kforge", "problem", "check", *sizes, "--json", "-q",
                "--timeout", str(options.timeout), path]
     if options.memory:
         command += ["--memory", str(options.memory)]
@@ -69,6 +87,7 @@ def check(path, options):
     if done.returncode == 130 or not done.stdout:
         raise SystemExit(done.stderr or "stopped")
     row = json.loads(done.stdout)
+    row["size"] = row["size"] or size_of(path, options.set)
     row["path"] = "/".join(pathlib.Path(path).parts[-2:])
     return row
 
@@ -126,8 +145,12 @@ def main():
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--memory", type=float)
     parser.add_argument("--only", nargs="*", metavar="level1/23")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE",
+                        help="for the problems of --only")
     parser.add_argument("--checkout-name", default="KernelBench 423217d")
     options = parser.parse_args()
+    if options.set and not options.only:
+        parser.error("--set is for single problems: name them with --only")
     rows = load()
     for path in problems(options.checkout):
         number = number_of(path)
