@@ -3,6 +3,8 @@
 
 #include "evaluate/feedback.h"
 
+#define PLAN_OPS	64u	/* operations of a plan on record */
+
 /* JSON has no NaN and no infinity; here they are facts, so words stand in. */
 static json_t *value(double x)
 {
@@ -163,6 +165,11 @@ static json_t *timing(const struct kf_judgement *j)
 	json_object_set_new(json, "handshake_ns",
 			    count((int64_t)j->shared.handshake_ns));
 	json_object_set_new(json, "waited_ns", count((int64_t)j->waited_ns));
+	json_object_set_new(json, "clock", json_string(j->shared.device_clock ?
+						       "device" : "kforge"));
+	if (j->wall_count)
+		json_object_set_new(json, "wall_ns_mean", count((int64_t)(
+			j->wall_ns / j->wall_count)));
 	return json;
 }
 
@@ -178,6 +185,16 @@ static json_t *notes(const struct kf_judgement *j)
 		at += len + (at[len] == '\n');
 	}
 	return list;
+}
+
+/* What is launched for a call, and to prepare. */
+static void add_plans(const struct kf_plans *plans, json_t *json)
+{
+	json_object_set_new(json, "plan", kf_plan_to_json(&plans->forward,
+							  PLAN_OPS));
+	if (plans->has_prepare)
+		json_object_set_new(json, "plan_prepare", kf_plan_to_json(
+			&plans->prepare, PLAN_OPS));
 }
 
 void kf_evidence(struct kf_judgement *j)
@@ -200,6 +217,8 @@ void kf_evidence(struct kf_judgement *j)
 	json_object_set_new(json, "call_timeout_ns",
 			    count((int64_t)j->shared.timeout_ns));
 	json_object_set_new(json, "timing", timing(j));
+	if (j->req->platform->driver->two_part)
+		add_plans(&j->shared.plans, json);
 	json_object_set_new(json, "blocks_ns", blocks(j));
 	json_object_set_new(json, "order_seed", json_string(seed));
 	json_object_set_new(json, "order", kf_json_string(kf_buf_str(&j->order),

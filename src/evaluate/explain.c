@@ -354,7 +354,11 @@ static void say_times(const json_t *v, struct kf_buf *out)
 	    "blocks, over %lld process%s", time_of(number(v, "time_ns"), text),
 	    whole(t, "calls"), whole(t, "blocks"), whole(e, "processes"),
 	    whole(e, "processes") == 1 ? "" : "es");
-	if (whole(t, "handshake_ns"))
+	if (strcmp(kf_json_str(t, "clock", ""), "device") == 0)
+		say(out, "", "each by the device's own clock; by kforge's they "
+		    "took %s on average",
+		    time_of(number(t, "wall_ns_mean"), text));
+	else if (whole(t, "handshake_ns"))
 		say(out, "", "each less %s, what an empty call takes",
 		    time_of(number(t, "handshake_ns"), text));
 	say_ratio(v, out);
@@ -426,6 +430,9 @@ static const struct { const char *reason, *words; } advice[] = {
 	{ "memory", "Allocate less; scratch comes from kf_temp." },
 	{ "violation", "Compute only: no files, sockets or processes." },
 	{ "nonzero_return", "Return 0 from kf_forward and kf_prepare where all went well." },
+	{ "launch", "Compare the launch that is named with the kernel's parameters and with what the device's card allows." },
+	{ "not_repeatable", "host.c may depend on shapes, scalars and constants only: no clock, no address, no random number, and handles only through KF_BUF." },
+	{ "device_fault", "Look at indices and sizes first: guard the remainder (if (i < n)), and take every extent from an argument." },
 	{ "exited", "Return from kf_forward instead of ending the process." },
 	{ "input_changed", "Write to outputs and scratch only; copy an input that is to be changed." },
 	{ "out_of_bounds", "Check the remainder loops: the last rows, and what is beyond a multiple of the vector's length." },
@@ -467,6 +474,7 @@ void kf_explain(const json_t *v, struct kf_buf *out)
 	say_failure(v, out);
 	say_sets(v, out);
 	say_rules(v, out);
+	kf_explain_plans(v, out);
 	say_times(v, out);
 	say_wall(v, out);
 	say_notes(v, out);

@@ -14,4 +14,7 @@
 
 void kf_explain(const json_t *verdict, struct kf_buf *out);
 
+/* Part of it: the launches of a two-part program. explain_plan.c. */
+void kf_explain_plans(const json_t *verdict, struct kf_buf *out);
+
 #endif

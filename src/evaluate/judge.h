@@ -34,6 +34,10 @@ struct kf_judgement {
 	/* Times of calls, and the medians of blocks, ns. */
 	uint64_t *time_ns, *baseline_ns;	/* owned */
 	size_t time_count, baseline_count;
+	/* The same calls by our own clock, added up, where time_ns is by the
+	 * device's. */
+	uint64_t wall_ns;
+	size_t wall_count;
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
 	size_t disturbed_count;		/* pairs of blocks that were taken again */

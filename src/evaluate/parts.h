@@ -12,8 +12,9 @@
  * plans), written to loaded_path unless *end tells what is wrong with the
  * program. Plans are to be released in any case. */
 KF_MUST_CHECK enum kf_code kf_parts_record(
-		const struct kf_evaluate_request *req, const char *artefact_path,
-		const char *loaded_path, struct kf_plans *plans,
-		struct kf_call_end *end, struct kf_err *err);
+		const struct kf_evaluate_request *req,
+		const char *artefact_path, const char *loaded_path,
+		struct kf_plans *plans, struct kf_call_end *end,
+		struct kf_err *err);
 
 #endif

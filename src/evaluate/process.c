@@ -353,6 +353,10 @@ enum kf_code kf_block_run(struct kf_judgement *j, struct kf_process *p,
 		if (code)
 			break;
 		time_ns[i] = check->call.time_ns;
+		if (check->call.device_clock) {
+			j->wall_ns += check->call.wall_ns;
+			j->wall_count++;
+		}
 		calls += disturbed_call(time_ns[i], check->call.delay_ns);
 	}
 	if (disturbed_block(calls, count))
