@@ -15,6 +15,11 @@ WEIGHTS = FACTS["weights"]
 OUTPUTS = FACTS["outputs"]
 
 
+# Behind what is said of another size or type.
+ONLY = "; this is made for the shape %s of the problem alone" % \
+    FACTS["shape"] if FACTS["shape"] else ""
+
+
 def why_not(tensors, specs):
     """Why the program cannot take these tensors; None if it can."""
     for tensor, spec in zip(tensors, specs):
@@ -24,11 +29,11 @@ def why_not(tensors, specs):
         if tensor.layout is not torch.strided:
             return "%s is not a dense tensor" % spec["name"]
         if tensor.dtype is not spec["torch"]:
-            return "%s has dtype %s, not %s" % (
-                spec["name"], tensor.dtype, spec["torch"])
+            return "%s has dtype %s, not %s%s" % (
+                spec["name"], tensor.dtype, spec["torch"], ONLY)
         if tuple(tensor.shape) != spec["shape"]:
-            return "%s has shape %s, not %s" % (
-                spec["name"], tuple(tensor.shape), spec["shape"])
+            return "%s has shape %s, not %s%s" % (
+                spec["name"], tuple(tensor.shape), spec["shape"], ONLY)
         if not tensor.is_contiguous():
             return "%s is not contiguous" % spec["name"]
     return None

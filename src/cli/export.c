@@ -102,8 +102,8 @@ static json_t *export_to_json(const struct kf_export_request *req,
 
 	for (size_t i = 0; i < made->allocate_count; i++)
 		json_array_append_new(names, json_string(made->allocates[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:o, s:I}",
-		"problem", req->problem->name,
+	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:b, s:b, s:s, s:o, s:I}",
+		"problem", req->problem->name, "shape", req->problem->shape,
 		"as", req->form == KF_EXPORT_C ? "c" : "torch",
 		"dir", req->dir, "library", made->library,
 		"verified", req->verified, "portable", req->portable,
@@ -116,6 +116,9 @@ static void print_words(const struct kf_export_request *req,
 {
 	printf("%s -> %s\n%s\n", req->problem->name, made->library,
 	       req->verdict);
+	if (req->problem->shape)
+		printf("made for shape %s alone; --shape chooses another\n",
+		       req->problem->shape);
 	if (made->example[0])
 		printf("its example: %s", made->example);
 	if (made->allocate_count)
@@ -214,24 +217,35 @@ struct run {
 	bool strict;		/* its verdicts are by our own rules */
 };
 
-static enum kf_code read_problem(const struct run *run, const json_t *row,
-				 struct kf_problem *out, struct kf_err *err)
+/* An export is for one shape: the one that was asked for, or the first. *out is
+ * NULL where the problem has just one, without a name. */
+static enum kf_code choose_shape(const struct job *job, const struct run *run,
+				 const json_t *row, const json_t **out,
+				 struct kf_err *err)
 {
-	const json_t *info = json_object_get(row, "info");
-	struct kf_buf text = { .max = 1u << 20 };
-	enum kf_code code;
+	const json_t *shapes = json_object_get(json_object_get(row, "info"),
+					       "shapes"), *shape;
+	const char *asked = job->options->shape;
+	struct kf_buf names = { .max = 256 };
+	enum kf_code code = KF_OK;
+	size_t i;
 
-	code = kf_store_get(run->store, kf_json_str(info, "source", ""), &text,
-			    err);
-	*out = (struct kf_problem) {
-		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
-		.path = kf_strdup(kf_json_str(info, "path", "")),
-		.name = kf_strdup(kf_json_str(row, "name", "")),
-		.source = kf_strdup(kf_buf_str(&text)),
-	};
-	snprintf(out->hash, sizeof(out->hash), "%s",
-		 kf_json_str(row, "hash", ""));
-	kf_buf_release(&text);
+	*out = asked ? NULL : json_array_get(shapes, 0);
+	json_array_foreach(shapes, i, shape) {
+		const char *name = kf_json_str(shape, "name", "");
+
+		if (asked && strcmp(name, asked) == 0)
+			*out = shape;
+		kf_buf_printf(&names, "%s%s", i ? ", " : "", name);
+	}
+	if (asked && !*out)
+		code = kf_fail(err, KF_E_INPUT, "run %s judged %s on %s, and "
+			       "none is called %s: choose another --shape, or "
+			       "leave it out", run->dir,
+			       kf_json_str(row, "name", ""), names.len ?
+			       kf_buf_str(&names) : "one shape without a name",
+			       asked);
+	kf_buf_release(&names);
 	return code;
 }
 
@@ -261,8 +275,10 @@ static enum kf_code take_best(const struct run *run, const json_t *row,
 	attempts.attempt[best].candidate = (struct kf_candidate) { 0 };
 	if (run->strict)
 		item->verdict = kf_format(
-			"Judged correct by kforge: attempt %u of run %s.",
-			attempts.attempt[best].number, run->dir);
+			"Judged correct by kforge: attempt %u of run %s%s.",
+			attempts.attempt[best].number, run->dir,
+			json_object_get(json_object_get(row, "info"), "shapes")
+			? ", on all of its shapes" : "");
 out:
 	free(policy);
 	kf_attempts_release(&attempts);
@@ -275,6 +291,7 @@ static enum kf_code export_row(struct job *job, const struct run *run,
 {
 	struct kf_problem problem = { 0 };
 	struct item item = { 0 };
+	const json_t *shape;
 	enum kf_code code;
 	bool found;
 
@@ -289,7 +306,10 @@ static enum kf_code export_row(struct job *job, const struct run *run,
 		goto out;
 	code = check(job, &item, err);
 	if (!code)
-		code = read_problem(run, row, &problem, err);
+		code = choose_shape(job, run, row, &shape, err);
+	if (!code)
+		code = kf_settings_problem(run->store, row, shape, &problem,
+					   err);
 	if (!code)
 		code = kf_target_open_take_problem(&job->setup, &problem,
 						   &item.target, err);
@@ -341,17 +361,20 @@ static char *dir_of(const struct job *job, const struct run *run,
 	return kf_path_join(job->options->out, kf_json_str(row, "name", ""));
 }
 
-static enum kf_code check_dirs(const struct job *job, const struct run *run,
+/* Before any work: are problems, shapes and folders what they should be? */
+static enum kf_code check_rows(const struct job *job, const struct run *run,
 			       const char **name, size_t count,
 			       struct kf_err *err)
 {
 	enum kf_code code = all_known(run, name, count, err);
-	const json_t *row;
+	const json_t *row, *shape;
 	size_t i;
 
 	json_array_foreach(run->problems, i, row) {
 		char *dir = dir_of(job, run, row, count);
 
+		if (!code && is_wanted(row, name, count))
+			code = choose_shape(job, run, row, &shape, err);
 		if (!code && is_wanted(row, name, count))
 			code = kf_export_check_dir(dir, err);
 		free(dir);
@@ -394,7 +417,7 @@ static enum kf_code from_run(struct job *job, const char *run_dir,
 	if (!code)
 		code = kf_settings_to_spec(run.settings, &settings, err);
 	if (!code)
-		code = check_dirs(job, &run, name, count, err);
+		code = check_rows(job, &run, name, count, err);
 	if (code)
 		goto out;
 	run.strict = settings.spec.rules == KF_RULES_KFORGE;
@@ -441,6 +464,9 @@ static enum kf_code export_from(struct job *job, const char **argument,
 		return code;
 	if (!kf_cli_run_dir(argument[0], &run_dir, NULL))
 		code = from_run(job, run_dir, argument + 1, count - 1, err);
+	else if (count > 1 && job->options->shape)
+		code = kf_fail(err, KF_E_INPUT, "--shape is for runs that were "
+			       "judged on several; say --size or --set");
 	else if (count > 1)
 		code = from_files(job, argument, count, err);
 	else
@@ -475,7 +501,7 @@ const struct kf_command kf_command_export = {
 	.name = "export",
 	.arguments = "RUN [PROBLEM...] | PROBLEM FILE...",
 	.summary = "a verified program as a C library or a PyTorch module, without kforge",
-	.options = "as out portable unverified platform set size dtype threads sandbox "
+	.options = "as out shape portable unverified platform set size dtype threads sandbox "
 		   "python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 64,

@@ -85,6 +85,7 @@ static const struct option option_table[] = {
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
 	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
 	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator", CHOICE, AT(as), as_choice, 0 },
+	{ 0, "shape", "NAME", "of a run that was judged on several: the one to export (default: the first)", TEXT, AT(shape), NULL, 0 },
 	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
 	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },
 	{ 0, "only", "PART", "just that, as it is: prompt, reply, reasoning, source, log, verdict or diff", CHOICE, AT(only), only_choice, 0 },

@@ -22,7 +22,7 @@ struct kf_options {
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
 	bool all, force, fit, keep, merge;
 	uint64_t verbose;
-	const char *platform, *model, *size, *shapes, *out, *record, *prompts;
+	const char *platform, *model, *size, *shapes, *shape, *out, *record, *prompts;
 	const char *python, *executor;
 	const char *cache;
 	struct kf_list set, start;

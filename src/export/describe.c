@@ -257,12 +257,16 @@ static void set_flags(json_t *o, const struct kf_export_request *req)
 
 static void set_program(json_t *o, const struct kf_export_request *req)
 {
-	char *ident = kf_export_program_ident(req->problem->name);
+	const char *shape = req->problem->shape;
+	char *name = kf_format("%s%s%s", req->problem->name, shape ? "_" : "",
+			       shape ? shape : "");
+	char *ident = kf_export_program_ident(name);
 	char *library = kf_format("lib%s.so", ident);
 
 	set(o, "kforge_export", json_integer(1));
 	set(o, "kforge_version", json_string(KF_VERSION));
 	set(o, "name", json_string(req->problem->name));
+	set(o, "shape", shape ? json_string(shape) : json_null());
 	set(o, "id", json_string(ident));
 	set(o, "ID", upper(ident));
 	set(o, "library", json_string(library));
@@ -274,6 +278,7 @@ static void set_program(json_t *o, const struct kf_export_request *req)
 	set_flags(o, req);
 	free(library);
 	free(ident);
+	free(name);
 }
 
 enum kf_code kf_export_describe(const struct kf_export_request *req,

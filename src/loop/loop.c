@@ -15,6 +15,7 @@
 #include "executor/away.h"
 #include "executor/shapes.h"
 #include "loop/publish.h"
+#include "loop/settings.h"
 
 /* One problem of the run. */
 struct lane {
@@ -603,34 +604,7 @@ static enum kf_code publish_again(struct lane *lane, struct kf_err *err)
 	return code;
 }
 
-/* A problem as the store keeps it: it is judged by the text that the run
- * began with, whatever has become of the file. */
-static enum kf_code problem_from_store(struct kf_run *run, const json_t *row,
-				       const json_t *shape,
-				       struct kf_problem *out,
-				       struct kf_err *err)
-{
-	const json_t *info = json_object_get(row, "info");
-	struct kf_buf text = { .max = KF_REPLY_BYTES };
-	enum kf_code code;
-
-	code = kf_store_get(run->store, kf_json_str(shape ? shape : info,
-						    "source", ""),
-			    &text, err);
-	*out = (struct kf_problem) {
-		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
-		.path = kf_strdup(kf_json_str(info, "path", "")),
-		.name = kf_strdup(kf_json_str(row, "name", "")),
-		.source = kf_strdup(kf_buf_str(&text)),
-		.shape = kf_strdup(kf_json_str(shape, "name", NULL)),
-	};
-	snprintf(out->hash, sizeof(out->hash), "%s",
-		 kf_json_str(shape ? shape : row, "hash", ""));
-	kf_buf_release(&text);
-	return code;
-}
-
-/* Likewise, in all shapes on which programs are judged: *out is an array of
+/* A problem in all shapes on which programs are judged: *out is an array of
  * *count, for kf_shapes_problems_free. */
 static enum kf_code shapes_from_store(struct kf_run *run, const json_t *row,
 				      struct kf_problem **out, size_t *count,
@@ -643,8 +617,9 @@ static enum kf_code shapes_from_store(struct kf_run *run, const json_t *row,
 	*count = json_array_size(shapes) ? json_array_size(shapes) : 1;
 	*out = kf_alloc(*count * sizeof(**out));
 	for (size_t i = 0; !code && i < *count; i++)
-		code = problem_from_store(run, row, json_array_get(shapes, i),
-					  &(*out)[i], err);
+		code = kf_settings_problem(run->store, row,
+					   json_array_get(shapes, i),
+					   &(*out)[i], err);
 	return code;
 }
 

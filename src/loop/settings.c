@@ -140,3 +140,26 @@ void kf_settings_release(struct kf_settings *settings)
 	free(settings->start);
 	*settings = (struct kf_settings) { 0 };
 }
+
+enum kf_code kf_settings_problem(struct kf_store *store, const json_t *row,
+				 const json_t *shape, struct kf_problem *out,
+				 struct kf_err *err)
+{
+	const json_t *info = json_object_get(row, "info");
+	struct kf_buf text = { .max = KF_REPLY_BYTES };
+	enum kf_code code;
+
+	code = kf_store_get(store, kf_json_str(shape ? shape : info, "source",
+					       ""), &text, err);
+	*out = (struct kf_problem) {
+		.kind = kf_problem_kind_by_name(kf_json_str(info, "kind", "")),
+		.path = kf_strdup(kf_json_str(info, "path", "")),
+		.name = kf_strdup(kf_json_str(row, "name", "")),
+		.source = kf_strdup(kf_buf_str(&text)),
+		.shape = kf_strdup(kf_json_str(shape, "name", NULL)),
+	};
+	snprintf(out->hash, sizeof(out->hash), "%s",
+		 kf_json_str(shape ? shape : row, "hash", ""));
+	kf_buf_release(&text);
+	return code;
+}

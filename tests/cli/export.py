@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import (DATA, EXIT, PROBLEM, ROOT, kforge, reply, run_tests,
+from harness import (C_PROBLEM as C_SCALE, DATA, EXIT, PROBLEM, ROOT, kforge, reply, run_tests,
                      script_model)
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -151,6 +151,43 @@ int main(void)
 """
 
 
+# Two exports in one program; ones as scale, twos as shift.
+BOTH = r"""
+#include <stdio.h>
+
+#include "scale_shift_narrow.h"
+#include "scale_shift_wide.h"
+
+static float x[64 * 130], y[64 * 130], ones[130], twos[130];
+
+int main(void)
+{
+	struct scale_shift_narrow_weights n = { ones, twos };
+	struct scale_shift_wide_weights w = { twos, ones };
+	struct scale_shift_narrow_context *narrow;
+	struct scale_shift_wide_context *wide;
+
+	for (int i = 0; i < 130; i++) {
+		ones[i] = 1;
+		twos[i] = 2;
+	}
+	x[64 * 130 - 1] = 5;
+	x[24 * 96 - 1] = 5;
+	if (scale_shift_narrow_create(&n, &narrow) ||
+	    scale_shift_narrow_forward(narrow, x, y))
+		return 1;
+	printf("%g", (double)y[24 * 96 - 1]);
+	if (scale_shift_wide_create(&w, &wide) ||
+	    scale_shift_wide_forward(wide, x, y))
+		return 1;
+	printf(" %g\n", (double)(4 - y[64 * 130 - 1]));
+	scale_shift_narrow_free(narrow);
+	scale_shift_wide_free(wide);
+	return 0;
+}
+"""
+
+
 def export(scratch, program, *options, problem=PROBLEM):
     out = scratch / "out"
     source = scratch / "program.c"
@@ -206,7 +243,7 @@ def test_the_example_agrees_with_the_reference(scratch):
             "README.md", "weights.safetensors"} <= names, names
     assert not [n for n in names if n.endswith(".o")], names
     text = (out / "scale_shift.h").read_text()
-    assert "Judged correct by kforge" in text
+    assert "Judged correct by kforge" in text and "Made for" not in text
     assert "{{" not in text and "{%" not in text
 
 
@@ -737,6 +774,47 @@ def test_a_runs_best_program_is_exported_as_it_was_judged(scratch):
                     "--python", "/nowhere")
     assert result.status == EXIT["input"], result
     assert "out is there already" in result.err, result
+
+
+def run_on_shapes(scratch):
+    shapes = scratch / "shapes.json"
+    shapes.write_text(json.dumps([
+        {"name": "narrow", "set": {"ROWS": 24}},
+        {"name": "wide", "set": {"COLUMNS": 130}}]))
+    model = script_model(scratch, [reply("good.c")])
+    done = kforge("run", C_SCALE, "--model", model, "--attempts", "1",
+                  "--baseline", "none", "--calls", "20", "-o", scratch / "run",
+                  "--shapes", shapes)
+    assert done.status == 0, done
+    shapes.unlink()
+
+
+def test_one_shape_of_several_is_exported_and_named(scratch):
+    run_on_shapes(scratch)
+    for options, name, shape in (((), "narrow", "(24, 96)"),
+                                 (("--shape", "wide"), "wide", "(64, 130)")):
+        out = scratch / name
+        result = kforge("export", scratch / "run", "--as", "c", "-o", out,
+                        *options)
+        assert result.status == 0, result
+        assert f"made for shape {name} alone" in result.out, result
+        text = (out / f"scale_shift_{name}.h").read_text()
+        assert f"x	float32 {shape}" in text, text
+        assert f'Made for the shape "{name}" of the problem' in text, text
+        assert "on all of its shapes" in text, text
+        assert "this agrees" in run("./example", cwd=out)
+    refused(scratch, "input", "judged scale_shift on narrow, wide",
+            scratch / "run", "--as", "c", "-o", scratch / "out", "--shape",
+            "tall")
+    refused(scratch, "input", "--size or --set", C_SCALE, DATA / "good.c",
+            "--as", "c", "-o", scratch / "out", "--shape", "wide")
+    # Both in one program: what they are called differs.
+    (scratch / "both.c").write_text(BOTH)
+    run("gcc", "-std=c11", *WARNINGS, "-Inarrow", "-Iwide", "-o", "both",
+        "both.c", "-Lnarrow", "-Lwide", "-lscale_shift_narrow",
+        "-lscale_shift_wide", "-Wl,-rpath,$ORIGIN/narrow:$ORIGIN/wide",
+        cwd=scratch)
+    assert run(scratch / "both") == "7 -7\n"
 
 
 def test_a_run_without_a_correct_program_exports_nothing(scratch):

@@ -318,6 +318,36 @@ def test_inputs_go_by_name_whatever_their_order(packages):
                {"y": rest["y"], "z": rest["x"]})
 
 
+# --- shapes -------------------------------------------------------------------
+
+
+def test_a_package_is_for_one_shape_of_a_run(packages):
+    folder = packages.folder
+    (folder / "shapes.json").write_text(json.dumps([
+        {"name": "few", "set": {"ROWS": 3}},
+        {"name": "many", "set": {"ROWS": 5}}]))
+    (folder / "reply").write_text("```c program.c\n%s```\n" % SCALED_C)
+    problem = packages.path("small").parent / "of_small" / "scaled.py"
+    status, words = kforge(
+        "run", problem, "--model", "exec:cat > /dev/null; cat %s" %
+        (folder / "reply"), "--shapes", folder / "shapes.json", "--attempts",
+        "1", "--baseline", "none", "--calls", "20", "-o", folder / "run")
+    assert status == 0, words
+    found = {}
+    for name in ("few", "many"):
+        status, words = kforge("export", folder / "run", "--as", "torch",
+                               "--shape", name, "-o", folder / name)
+        assert status == 0, words
+        found[name] = load(folder, name)
+        reference, new = pair(found[name])
+        with torch.no_grad():
+            agree(reference(*fresh(found[name])), new(*fresh(found[name])))
+    assert found["many"].op is torch.ops.kforge.scaled_many.default
+    with torch.no_grad():
+        raises(found["many"], "made for the shape many", new,
+               *fresh(found["few"]))
+
+
 # --- names --------------------------------------------------------------------
 
 
