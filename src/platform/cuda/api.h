@@ -198,7 +198,7 @@ enum kf_code kf_cuda_check(const struct kf_cuda_api *api, int result,
 /* --- the run-time compiler ------------------------------------------------ */
 
 struct kf_nvrtc {
-	void *library;
+	void *library, *builtins;	/* builtins: NULL if it is found elsewhere */
 	char *path;		/* owned; of the library's file */
 	int (*version)(int *major, int *minor);
 	int (*arch_count)(int *count);

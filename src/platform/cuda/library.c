@@ -14,7 +14,6 @@
 
 /* Patterns; the first that there is. */
 static const char *const driver_place[] = {
-	"/usr/local/cuda/compat/" DRIVER_NAME,
 	"/usr/lib/x86_64-linux-gnu/" DRIVER_NAME,
 	"/usr/lib/aarch64-linux-gnu/" DRIVER_NAME,
 	"/usr/lib64/" DRIVER_NAME,
@@ -22,6 +21,9 @@ static const char *const driver_place[] = {
 	"/usr/lib/wsl/lib/" DRIVER_NAME,
 	"/run/opengl-driver/lib/" DRIVER_NAME,
 	"/usr/lib/" DRIVER_NAME,
+	/* Last: it serves some kernel modules only, and sees no device with
+	 * others. */
+	"/usr/local/cuda/compat/" DRIVER_NAME,
 };
 
 /* Of several that match one pattern the last is taken: the newest. */
@@ -400,6 +402,25 @@ static const struct entry nvrtc_entry[] = {
 };
 #undef E
 
+/* NVRTC opens a second library by its name alone, which the loader finds where
+ * the toolkit is known to it by the very path that a sandbox shows. One that is
+ * open already is found everywhere. */
+static void open_builtins(struct kf_nvrtc *nvrtc)
+{
+	char *real = realpath(nvrtc->path, NULL);
+	char *folder = real ? folder_of(real, 1) : NULL;
+	char *pattern = folder ? kf_path_join(folder,
+				"libnvrtc-builtins.so.[0-9]*") : NULL;
+	char *path = pattern ? match(pattern) : NULL;
+
+	if (path)
+		nvrtc->builtins = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	free(path);
+	free(pattern);
+	free(folder);
+	free(real);
+}
+
 enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc, struct kf_err *err)
 {
 	const char *missing;
@@ -409,6 +430,7 @@ enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc, struct kf_err *err)
 		return kf_fail(err, KF_E_UNAVAIL, "no NVRTC (libnvrtc.so) "
 			       "found: install the CUDA toolkit, or set "
 			       "CUDA_HOME to where it is");
+	open_builtins(nvrtc);
 	nvrtc->library = dlopen(nvrtc->path, RTLD_NOW | RTLD_LOCAL);
 	if (!nvrtc->library)
 		return kf_fail(err, KF_E_UNAVAIL, "cannot open NVRTC: %s",
@@ -426,6 +448,8 @@ void kf_nvrtc_release(struct kf_nvrtc *nvrtc)
 {
 	if (nvrtc->library)
 		dlclose(nvrtc->library);
+	if (nvrtc->builtins)
+		dlclose(nvrtc->builtins);
 	free(nvrtc->path);
 	*nvrtc = (struct kf_nvrtc) { 0 };
 }
