@@ -133,7 +133,7 @@ json_t *kf_figures_to_json(const struct kf_figures *f)
 		"correct", (json_int_t)f->correct_count,
 		"kernelbench_correct", (json_int_t)f->kernelbench_count);
 
-	for (int g = 0; g < KF_AGAINST_COUNT; g++) {
+	for (enum kf_against g = 0; g < KF_AGAINST_COUNT; g++) {
 		json_t *one = json_pack("{s:o, s:o}", "geomean",
 			kf_json_number(f->geomean[g]),
 			"geomean_without_two_largest",

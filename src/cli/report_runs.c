@@ -170,7 +170,7 @@ static void put_figures(const struct tables *t, struct kf_buf *out)
 		struct kf_figures f;
 
 		kf_figures_make(t->figure, t->count, n[i], &f);
-		for (int g = 0; g < KF_AGAINST_COUNT; g++) {
+		for (enum kf_against g = 0; g < KF_AGAINST_COUNT; g++) {
 			/* With one baseline there is no faster one. */
 			if (isnan(f.geomean[g == KF_AGAINST_EAGER ? g :
 					    KF_AGAINST_COMPILE]))
@@ -226,7 +226,7 @@ static json_t *problem_to_json(const struct tables *t, size_t i)
 	json = json_pack("{s:s, s:o}", "problem",
 			 kf_json_str(row, "name", "?"), "states", list);
 	json_object_set(json, "health", json_object_get(row, "health"));
-	for (int g = 0; best && g < KF_AGAINST_COUNT; g++)
+	for (enum kf_against g = 0; best && g < KF_AGAINST_COUNT; g++)
 		json_object_set_new(json, kf_against_name(g),
 				    kf_json_number(best->ratio[g]));
 	return json;
