@@ -1,6 +1,8 @@
 /* Plans to OpenCL objects: all that can be refused is refused here. */
 #include "platform/opencl/device.h"
 
+#define TEMP_ALIGNMENT 256u	/* what program.h promises; powers of two all */
+
 static void refuse(const struct kf_plan_op *op, size_t number, bool preparing,
 		   const char *why, char refused[256])
 {
@@ -263,6 +265,8 @@ static enum kf_code load_parts(struct kf_device *dev, char refused[256],
 {
 	const struct kf_twopart *t = &dev->program;
 	const uint64_t *bytes = dev->layout.arena_bytes;
+	const uint64_t alignment = dev->limits.alignment > TEMP_ALIGNMENT
+				   ? dev->limits.alignment : TEMP_ALIGNMENT;
 	struct kf_opencl_binary binary;
 	enum kf_code code = KF_OK;
 
@@ -272,9 +276,8 @@ static enum kf_code load_parts(struct kf_device *dev, char refused[256],
 	else
 		code = make_code(dev, &binary, refused, err);
 	if (code || refused[0] ||
-	    !kf_twopart_lay_out(&t->plans, &dev->tensors,
-				dev->limits.alignment, dev->memory_max,
-				&dev->layout, refused) ||
+	    !kf_twopart_lay_out(&t->plans, &dev->tensors, alignment,
+				dev->memory_max, &dev->layout, refused) ||
 	    !scratch_fits(dev, refused))
 		goto out;
 	code = kf_opencl_arena(dev, KF_TWOPART_SCRATCH,
