@@ -166,8 +166,17 @@ static bool blameless(const struct kf_worker *w, enum kf_wait why,
 /* What a kernel that shares its runner's process did to it. */
 static void blame_kernel(struct kf_call_end *end)
 {
-	if (end->state == KF_CALL_SIGNAL || end->state == KF_CALL_EXITED)
-		end->state = KF_CALL_DEVICE_FAULT;
+	static const char subject[] = "the program";
+	size_t len = sizeof(subject) - 1;
+	char rest[sizeof(end->text)];
+
+	if (end->state != KF_CALL_SIGNAL && end->state != KF_CALL_EXITED)
+		return;
+	end->state = KF_CALL_DEVICE_FAULT;
+	if (strncmp(end->text, subject, len) != 0)
+		return;
+	memcpy(rest, end->text + len, sizeof(rest) - len);
+	snprintf(end->text, sizeof(end->text), "a kernel%.400s", rest);
 }
 
 /* The command was not answered: bury the worker and say why. */
