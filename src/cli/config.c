@@ -103,6 +103,7 @@ static const char *needs_trust(const char *name, const json_t *value)
 		{ "model", "exec:", program },
 		{ "model", "manual:", place },
 		{ "cache", NULL, place },
+		{ "executor", NULL, place },
 		{ "out", NULL, place },
 		{ "record", NULL, place },
 		{ "executor", NULL, place },

@@ -103,13 +103,13 @@ MISTAKES = [
 # What a file that came with a download may not set, with a value that would be
 # good elsewhere; and what it may. A new option belongs into one of them.
 OWN = {"python": "/none", "cache": "cache", "out": "out", "record": "file",
-       "force": True, "rules": "kernelbench", "sandbox": "weak", "seed": 1,
-       "unverified": True}
+       "executor": "folder:x", "force": True, "rules": "kernelbench",
+       "sandbox": "weak", "seed": 1, "unverified": True}
 ANYBODYS = """
-    platform model attempts target start set size dtype shapes prompts
+    platform model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain kind context
-    jobs again jsonl as portable only all json quiet verbose
+    jobs again jsonl as portable only all merge json quiet verbose
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]
 
@@ -124,23 +124,24 @@ def test_mistakes_name_the_file_and_the_member(scratch):
 
 
 def test_what_needs_trust_is_taken_only_from_who_works_here(scratch):
-    for name, value in OWN.items():
-        section = "export" if name == "unverified" else "run"
-        for members, said in (({name: value}, name),
-                              ({section: {name: value}}, f"{section}.{name}")):
-            result = here(scratch, members, "models")
-            assert result.status == EXIT["input"], (members, result)
-            for words in (f'"{said}" ', "come with a download",
-                          f"give --{name}", "--config"):
-                assert words in result.err, (members, result)
-            result = kforge("models", "--config", "kforge.json", cwd=scratch)
-            assert result.status == 0, (members, result)
-            folder = scratch / "own" / "kforge"
-            folder.mkdir(parents=True, exist_ok=True)
-            (scratch / "kforge.json").rename(folder / "kforge.json")
-            result = kforge("models", cwd=scratch,
-                            env={"XDG_CONFIG_HOME": str(scratch / "own")})
-            assert result.status == 0, (members, result)
+    rows = [({name: value}, name) for name, value in OWN.items()]
+    rows += [({"run": {"cache": "c"}}, "run.cache"),
+             ({"export": {"unverified": True}}, "export.unverified")]
+    for members, said in rows:
+        result = here(scratch, members, "models")
+        assert result.status == EXIT["input"], (members, result)
+        for words in (f'"{said}" ', "come with a download",
+                      f"give --{said.rpartition('.')[2]}", "--config"):
+            assert words in result.err, (members, result)
+    assert here(scratch, OWN, "models").status == EXIT["input"]
+    named = kforge("models", "--config", "kforge.json", cwd=scratch)
+    assert named.status == 0, named
+    folder = scratch / "own" / "kforge"
+    folder.mkdir(parents=True)
+    (scratch / "kforge.json").rename(folder / "kforge.json")
+    own = kforge("models", cwd=scratch,
+                 env={"XDG_CONFIG_HOME": str(scratch / "own")})
+    assert own.status == 0, own
 
 
 def test_every_option_is_somebodys(_):
