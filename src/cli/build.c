@@ -244,6 +244,8 @@ static enum kf_code keep_words(const struct building *b, json_t *json,
 
 static void print_words(const struct building *b)
 {
+	char *quoted = kf_cli_quote(b->options->out);
+
 	printf("%s", kf_buf_str(&b->build.log));
 	if (b->build.end == KF_BUILD_DONE)
 		printf("built %s/" ARTEFACT " with %s\n", b->options->out,
@@ -252,7 +254,8 @@ static void print_words(const struct building *b)
 	else
 		printf("not built: %s\n", end_name(b->build.end));
 	if (b->problem.name && b->build.end == KF_BUILD_DONE)
-		printf("judge it with `kforge judge %s`\n", b->options->out);
+		printf("judge it with `kforge judge %s`\n", quoted);
+	free(quoted);
 }
 
 static enum kf_code run_stages(struct building *b, const char **argument,

@@ -292,7 +292,9 @@ enum kf_code kf_cli_run_dir(const char *asked, char **out, struct kf_err *err)
 	free(below);
 	if (!kf_path_exists(asked))
 		return kf_fail(err, KF_E_INPUT, "there is no run %s, neither "
-			       "here nor in ./" RUNS_DIR, asked);
+			       "here nor in ./" RUNS_DIR "%s", asked,
+			       asked[strspn(asked, "0123456789")] ? "" :
+			       "; an attempt's number comes after its run");
 	return kf_fail(err, KF_E_INPUT, "%s is not a run: it has no run.db; "
 		       "runs are folders, by default in ./" RUNS_DIR, asked);
 }

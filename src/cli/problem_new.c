@@ -155,6 +155,8 @@ static enum kf_code new_c(const char *folder, struct kf_err *err)
 
 		code = write_one(path, c_file[i].text, err);
 		free(path);
+		if (code)	/* half a problem is only in the way */
+			(void)kf_remove_tree(folder, NULL);
 	}
 	if (!code)
 		printf("made %s: problem.json, reference.c, and program.c to "

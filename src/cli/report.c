@@ -24,6 +24,7 @@ struct report {
 	json_t *list;			/* owned; NULL: a table for people */
 	struct kf_score all, healthy;
 	size_t health_unknown;
+	bool marked;		/* a speed-up has been printed with a "~" */
 };
 
 static struct line summarize(const char *name,
@@ -79,6 +80,7 @@ static void count_in(struct report *r, const struct line *line)
 {
 	kf_score_add(&r->all, line->correct, line->speedup);
 	r->health_unknown += !line->health_known;
+	r->marked |= isfinite(line->speedup) && !line->conclusive;
 	if (line->healthy)
 		kf_score_add(&r->healthy, line->correct, line->speedup);
 }
@@ -244,7 +246,9 @@ enum kf_code kf_cli_report(const char *run_dir, bool json, struct kf_err *err)
 	if (json) {
 		print_json(&r);
 	} else {
-		puts("~: not conclusive; `kforge show RUN ATTEMPT` tells why");
+		if (r.marked)
+			puts("~: not conclusive; `kforge show RUN ATTEMPT` "
+			     "tells why");
 		print_scores(&r);
 	}
 out:

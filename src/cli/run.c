@@ -199,8 +199,9 @@ static int work(const struct kf_run_spec *spec, bool resume,
 	if (code)
 		return kf_cli_fail(&err);
 	if (!options->quiet)
-		fprintf(stderr, "%u replies, %llu tokens; the run is in %s\n",
+		fprintf(stderr, "%u %s, %llu tokens; the run is in %s\n",
 			summary.asked_count,
+			summary.asked_count == 1 ? "reply" : "replies",
 			(unsigned long long)summary.tokens, spec->run_dir);
 	return summary.correct_count &&
 	       summary.correct_count + summary.unhealthy_count ==
@@ -226,6 +227,19 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 		.call_count_fixed = (unsigned)options->calls,
 		.force = options->force,
 	};
+}
+
+/* A name that was mistyped is told before a bundle is made. */
+static enum kf_code add_start(struct kf_paths *start,
+			      const struct kf_list *files, struct kf_err *err)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		if (!kf_path_exists(files->text[i]))
+			return kf_fail(err, KF_E_INPUT, "--start: there is no "
+				       "file %s", files->text[i]);
+		kf_paths_add_take(start, kf_path_absolute(files->text[i]));
+	}
+	return KF_OK;
 }
 
 static int run(const struct kf_options *options, const char **argument,
@@ -267,9 +281,10 @@ static int run(const struct kf_options *options, const char **argument,
 			goto out;
 		}
 	}
-	for (size_t i = 0; i < options->start.count; i++)
-		kf_paths_add_take(&start,
-				  kf_path_absolute(options->start.text[i]));
+	if (add_start(&start, &options->start, &err)) {
+		status = kf_cli_fail(&err);
+		goto out;
+	}
 	if (options->out)
 		run_dir = kf_strdup(options->out);
 	else if (!options->dry_run &&

@@ -243,6 +243,7 @@ static enum kf_code prepare_weak(struct launch *l, struct kf_sandbox *box,
 	if (!mkdtemp(box->tmp_path)) {
 		code = kf_fail_errno(err, "cannot make folder %s",
 				     box->tmp_path);
+		kf_advise(err, "set TMPDIR to a folder that can be written");
 		free(box->tmp_path);
 		box->tmp_path = NULL;
 		return code;

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 
-from harness import DATA, EXIT, KFORGE, PROBLEM, environment, kforge, run_tests
+from harness import (C_PROBLEM, DATA, EXIT, KFORGE, PROBLEM, environment,
+                     kforge, run_tests)
 
 GOOD = DATA / "good.c"
 SOURCE = GOOD.read_text()
@@ -89,8 +90,11 @@ def test_files_that_are_not_there_or_are_something_else(scratch):
         (("show",), "input", ["./kforge-runs", "name a run's folder"]),
         (("resume",), "input", ["./kforge-runs", "name a run's folder"]),
         (("show", "none"), "input", "no run none"),
+        (("show", "3"), "input", "an attempt's number comes after its run"),
         (("resume", "none"), "input", "no run none"),
         (("show", "kernel.cu"), "input", ["is not a run", "./kforge-runs"]),
+        (("run", PROBLEM, "-m", "exec:true", "--start", "none.c"), "input",
+         "--start: there is no file none.c"),
         (("run", PROBLEM, "-m", "replay:none.jsonl"), "input", "none.jsonl"),
         (("run", PROBLEM, "-m", "replay:kernel.cu"), "input",
          ["kernel.cu", "kforge_replay"]),
@@ -145,6 +149,8 @@ def test_what_looks_wrong_and_is_not(scratch):
                "\ufeff" + PYTHON.replace("\n", "\r\n"))
     for words in ((PROBLEM, crlf), (PROBLEM, mark), (both, name)):
         expect([(("verify", *words, *FEW), "good", "correct")], scratch)
+    expect([(("build", C_PROBLEM, GOOD, "--out", "ein Ordner"), "good",
+             "`kforge judge 'ein Ordner'`")], scratch)
 
 
 def test_a_machine_that_lacks_something(scratch):
@@ -193,6 +199,9 @@ def test_folders_that_cannot_be_used(scratch):
         (JUDGE, "unavailable", ["HOME", "XDG_CACHE_HOME", "--cache"],
          {"HOME": "", "XDG_CACHE_HOME": ""}),
         (JUDGE, "io", ["/none/", "set TMPDIR"], {"TMPDIR": "/none"}),
+        (("build", GOOD, "--out", "built", "--sandbox=weak"), "io",
+         ["/none/", "set TMPDIR"],
+         {"TMPDIR": "/none", "KFORGE_SANDBOX_TIER": "weak"}),
         ((*ask, "--out", "file/run"), "io", "file"),
         ((*ask, "--record", "none/x"), "io", "none/x"),
     ], scratch)
@@ -232,6 +241,8 @@ def test_a_full_disk(scratch):
          "No space left"),
         (f"{KFORGE} run {PROBLEM} --attempts 1 -m exec:true "
          f"--out disk/run {rest}", "disk"),
+        (f"{KFORGE} problem new disk/new; status=$?; test ! -e disk/new && "
+         "exit $status", "No space left"),
     ]
     for command, said in rows:
         done = in_container(scratch, "sh", "-c", full + command)

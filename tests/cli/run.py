@@ -21,6 +21,13 @@ def run(scratch, model, *more):
                   *FAST, "--json", *more)
 
 
+def test_the_last_words_fit_what_came_out(scratch):
+    run = kforge("run", C_PROBLEM, "--model", "exec:true", "--attempts", "1",
+                 "--out", "run", "--baseline", "none", cwd=scratch)
+    assert run.status == EXIT["not_all"], run
+    assert "1 reply, " in run.err and "~" not in run.out, run
+
+
 def test_a_program_is_repaired_then_improved(scratch):
     model = script_model(scratch, [
         (DATA / "no_code.md").read_text(), reply("broken.c"),
