@@ -156,7 +156,7 @@ static void add_all(const char *pattern, bool writable, kf_driver_path_fn *add,
 {
 	glob_t found = { 0 };
 
-	if (glob(pattern, 0, NULL, &found) == 0)
+	if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			add(arg, found.gl_pathv[i], writable);
 	globfree(&found);
@@ -192,32 +192,57 @@ static void builder_paths(kf_driver_path_fn *add, void *arg)
 	free(nvrtc);
 }
 
-/* The driver's library opens others beside it, by name. */
+/* The driver's library opens others beside it, by name, and names parts of the
+ * C library that newer ones have in one piece. */
+static void driver_libraries(const char *driver, kf_driver_path_fn *add,
+			     void *arg)
+{
+	static const char *const beside[] = {
+		"libcuda.so*", "libcudadebugger.so*",
+		"libnvidia-ptxjitcompiler.so*", "libnvidia-nvvm*.so*",
+		"libnvidia-gpucomp.so*",
+	};
+	static const char *const of_libc[] = {
+		"/lib*/x86_64-linux-gnu/", "/lib*/aarch64-linux-gnu/",
+		"/lib64/",
+	};
+	char *folder = folder_of(driver, 1);
+
+	for (size_t i = 0; i < KF_COUNT(beside); i++) {
+		char *pattern = kf_path_join(folder, beside[i]);
+
+		add_all(pattern, false, add, arg);
+		free(pattern);
+	}
+	for (size_t i = 0; i < KF_COUNT(of_libc); i++) {
+		char *pattern = kf_format("%slib{dl,pthread,rt}.so.[0-9]",
+					  of_libc[i]);
+
+		add_all(pattern, false, add, arg);
+		free(pattern);
+	}
+	add(arg, driver, false);
+	free(folder);
+}
+
 static void runner_paths(kf_driver_path_fn *add, void *arg)
 {
-	static const char *const name[] = {
-		"libcuda.so*", "libnvidia-*.so*", "libcudadebugger.so*",
+	static const char *const of_system[] = {
+		"/etc/ld.so.cache", "/sys/module/nvidia/version",
+		"/sys/devices/system/cpu", "/sys/devices/system/node",
 	};
 	static const char *const node[] = {
 		"/dev/nvidiactl", "/dev/nvidia[0-9]*", "/dev/nvidia-uvm",
 		"/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/dxg",
 	};
 	char *driver = driver_path();
-	char *folder = driver ? folder_of(driver, 1) : NULL;
 
-	for (size_t i = 0; folder && i < KF_COUNT(name); i++) {
-		char *pattern = kf_path_join(folder, name[i]);
-
-		add_all(pattern, false, add, arg);
-		free(pattern);
-	}
 	if (driver)
-		add(arg, driver, false);
-	add_all("/etc/ld.so.cache", false, add, arg);
-	add_all("/sys/module/nvidia/version", false, add, arg);
+		driver_libraries(driver, add, arg);
+	for (size_t i = 0; i < KF_COUNT(of_system); i++)
+		add_all(of_system[i], false, add, arg);
 	for (size_t i = 0; i < KF_COUNT(node); i++)
 		add_all(node[i], true, add, arg);
-	free(folder);
 	free(driver);
 }
 
