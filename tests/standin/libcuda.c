@@ -10,6 +10,7 @@
  */
 #include "libcuda.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,20 @@ static int run_axpb(void *const *arg, const struct kf_cuda_launch *launch)
 	return 0;
 }
 
+/* (x, y, z, a, b, n): z = a x + b y */
+static int run_axpby(void *const *arg, const struct kf_cuda_launch *launch)
+{
+	const float *x = pointer(u64(arg[0])), *y = pointer(u64(arg[1]));
+	float *z = pointer(u64(arg[2])), a = f32(arg[3]), b = f32(arg[4]);
+	int64_t n = (int64_t)u64(arg[5]);
+
+	if ((int64_t)launch->grid[0] * launch->block[0] < n)
+		n = (int64_t)launch->grid[0] * launch->block[0];
+	for (int64_t i = 0; i < n; i++)
+		z[i] = a * x[i] + b * y[i];
+	return 0;
+}
+
 /* (x, w, y, n): y = x w */
 static int run_multiply(void *const *arg, const struct kf_cuda_launch *launch)
 {
@@ -470,6 +485,7 @@ static int run_digest(void *const *arg, const struct kf_cuda_launch *launch)
 
 static const struct kernel kernels[] = {
 	{ .name = "axpb", .run = run_axpb, .bytes = { 8, 8, 4, 4, 8 } },
+	{ .name = "axpby", .run = run_axpby, .bytes = { 8, 8, 8, 4, 4, 8 } },
 	{ .name = "multiply", .run = run_multiply, .bytes = { 8, 8, 8, 8 } },
 	{ .name = "poke", .run = run_poke, .bytes = { 8, 8, 4 } },
 	{ .name = "by_value", .run = run_by_value, .bytes = { 16, 8, 4 } },
@@ -502,16 +518,26 @@ static void add_function(struct module *m, const char *name, size_t len)
 			m->function[m->count++].kernel = &kernels[i];
 }
 
-/* Lines "kernel NAME"; of PTX the entry's line. */
-ENTRY(cuModuleLoadData, void **module, const char *image)
+/* Of real code: a section ".text.NAME" for each kernel. */
+static void add_sections(struct module *m, const char *image)
 {
-	struct module *m;
+	static const char prefix[] = ".text.";
+	const Elf64_Ehdr *file = (const void *)image;
+	const Elf64_Shdr *section = (const void *)(image + file->e_shoff);
+	const char *names = image + section[file->e_shstrndx].sh_offset;
 
-	ENTER();
-	if (strncmp(image, ".version", 8) != 0 &&
-	    strncmp(image, STANDIN_MAGIC, strlen(STANDIN_MAGIC)) != 0)
-		return KF_CUDA_NO_BINARY_FOR_GPU;
-	m = alive(sizeof(*m));
+	for (unsigned i = 0; i < file->e_shnum; i++) {
+		const char *name = names + section[i].sh_name;
+
+		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+			add_function(m, name + sizeof(prefix) - 1,
+				     strlen(name) - sizeof(prefix) + 1);
+	}
+}
+
+/* Lines "kernel NAME"; of PTX the entry's line. */
+static void add_lines(struct module *m, const char *image)
+{
 	for (const char *line = image; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, "kernel ", 7) == 0)
@@ -519,6 +545,23 @@ ENTRY(cuModuleLoadData, void **module, const char *image)
 		if (strncmp(line, ".visible .entry ", 16) == 0)
 			add_function(m, line + 16, strcspn(line + 16, "("));
 	}
+}
+
+ENTRY(cuModuleLoadData, void **module, const char *image)
+{
+	bool real = memcmp(image, ELFMAG, SELFMAG) == 0 &&
+		    image[EI_CLASS] == ELFCLASS64;
+	struct module *m;
+
+	ENTER();
+	if (!real && strncmp(image, ".version", 8) != 0 &&
+	    strncmp(image, STANDIN_MAGIC, strlen(STANDIN_MAGIC)) != 0)
+		return KF_CUDA_NO_BINARY_FOR_GPU;
+	m = alive(sizeof(*m));
+	if (real)
+		add_sections(m, image);
+	else
+		add_lines(m, image);
 	*module = m;
 	return 0;
 }

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Programs for CUDA devices, from two files to a verdict. The compiler is
+NVRTC, without which this is skipped; the device is the stand-in for NVIDIA's
+driver library, or a real one with KF_DEVICE=real."""
+
+import os
+import sys
+
+from harness import BUILD, EXIT, ROOT, kforge, run_tests
+
+PROBLEM = str(ROOT / "problems" / "c" / "axpby")
+PROGRAM = ROOT / "tests" / "data" / "programs" / "axpby"
+KERNELS = (PROGRAM / "kernels.cu").read_text()
+HOST = (PROGRAM / "host.c").read_text()
+REAL = os.environ.get("KF_DEVICE") == "real"
+STANDIN = {} if REAL else {
+    "KFORGE_CUDA_DRIVER": str(BUILD / "tests" / "standin" / "libcuda.so.1")}
+FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
+        "--baseline", "none", "--json")
+
+
+def verify(scratch, kernels=KERNELS, host=HOST):
+    (scratch / "kernels.cu").write_text(kernels)
+    (scratch / "host.c").write_text(host)
+    return kforge("verify", PROBLEM, scratch / "kernels.cu", scratch / "host.c",
+                  *FAST, env=STANDIN)
+
+
+def reason(result):
+    verdict = result.json()
+    return f"{verdict['state']}: {verdict['reason']}" if verdict["reason"] \
+        else verdict["state"]
+
+
+def test_a_right_program_is_correct(scratch):
+    result = verify(scratch)
+    assert result.status == EXIT["good"], result
+    assert result.json()["state"] == "correct", result
+
+
+def test_half_of_the_work_is_a_mismatch(scratch):
+    result = verify(scratch, host=HOST.replace("n + 255", "n / 2 + 255"))
+    assert result.status == EXIT["mismatch"], result
+
+
+def test_wrong_arguments_are_told(scratch):
+    result = verify(scratch, host=HOST.replace("KF_I64(n)", "KF_I32(n)"))
+    assert result.status == EXIT["runtime_error"], result
+    assert reason(result) == "runtime_error: launch", result
+    assert "has 4 bytes and the kernel's parameter has 8" in result.out, result
+
+
+def test_a_fault_is_told(scratch):
+    kernels = KERNELS + ('extern "C" __global__ void illegal(float *y)\n'
+                         "{\n\ty[1ll << 44] = 1;\n}\n")
+    host = HOST.replace("return kf_launch", (
+        'kf_launch(c, "illegal", KF_DIM(1), KF_DIM(1), 0, '
+        "KF_BUF(c->out[0]));\n\treturn kf_launch"))
+    result = verify(scratch, kernels, host)
+    assert result.status == EXIT["runtime_error"], result
+    assert reason(result) == "runtime_error: device_fault", result
+    assert "illegal address" in result.out, result
+
+
+def test_an_error_in_either_file_is_told_with_its_line(scratch):
+    for kernels, host, words in (
+            (KERNELS.replace("z[i]", "q[i]"), HOST, "kernels.cu:7"),
+            (KERNELS, HOST.replace("int64_t n", "int64_t m"), "host.c:8")):
+        result = verify(scratch, kernels, host)
+        assert result.status == EXIT["compilation_failure"], result
+        assert words in result.out, (words, result)
+
+
+def the_example_is_correct(_):
+    folder = ROOT / "platforms" / "cuda" / "example"
+    result = kforge("verify", folder / "example.py", folder / "kernels.cu",
+                    folder / "host.c", "--platform", "cuda", timeout=200)
+    print("# " + result.out.replace("\n", "\n# "))
+    assert result.status == EXIT["good"], result
+
+
+if REAL:    # the stand-in has not its kernel
+    test_the_example_is_correct = the_example_is_correct
+
+
+def no_compiler():
+    """Why nothing here can be run, or None."""
+    result = kforge("platforms", "--json", env=STANDIN)
+    return "no NVRTC here: set CUDA_HOME" if "compiler: none" in result.out \
+        else None
+
+
+if __name__ == "__main__":
+    why = no_compiler()
+    for name, test in list(globals().items()):
+        if why and name.startswith("test_"):
+            test.skip = why
+    sys.exit(run_tests(sys.modules[__name__]))
