@@ -26,6 +26,7 @@ static const struct file copied[] = {
 	{ "export/c/kforge_runtime.h", "kforge_runtime.h" },
 	{ "export/c/safetensors.h", "safetensors.h" },
 	{ "include/kforge/program.h", "kforge/program.h" },
+	{ "LICENSE", "LICENSE-kforge" },
 };
 
 static const struct file generated[] = {
@@ -258,6 +259,14 @@ static enum kf_code write_manifest(const struct work *w, const char *dir,
 	return code;
 }
 
+static bool is_left_by_make(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strcmp(name, "built-with") == 0 ||
+	       (len > 2 && strcmp(name + len - 2, ".o") == 0);
+}
+
 static enum kf_code remove_objects(const struct work *w, struct kf_err *err)
 {
 	DIR *dir = opendir(w->c_dir);
@@ -267,9 +276,7 @@ static enum kf_code remove_objects(const struct work *w, struct kf_err *err)
 	if (!dir)
 		return kf_fail_errno(err, "cannot open %s", w->c_dir);
 	while (!code && (entry = readdir(dir))) {
-		size_t len = strlen(entry->d_name);
-
-		if (len > 2 && strcmp(entry->d_name + len - 2, ".o") == 0 &&
+		if (is_left_by_make(entry->d_name) &&
 		    unlinkat(dirfd(dir), entry->d_name, 0))
 			code = kf_fail_errno(err, "cannot remove %s/%s",
 					     w->c_dir, entry->d_name);

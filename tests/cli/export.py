@@ -447,6 +447,21 @@ def test_the_example_finds_its_library_from_anywhere(scratch):
     assert "[libscale_shift.so]" in dynamic, dynamic
 
 
+def test_other_flags_and_other_folders_build_again(scratch):
+    out, _ = export_busy(scratch)
+    assert not (out / "built-with").exists()
+    assert (out / "LICENSE-kforge").read_text().startswith("MIT License")
+
+    def built(*words):
+        return "program.c" in run("make", *words, cwd=out)
+
+    assert built() and not built()
+    assert built("MARCH=") and not built("MARCH=") and built()
+    folder = scratch / "new" / "folder"
+    assert built(f"OUT={folder}")
+    run(folder / "example", cwd=out)
+
+
 # --- processors ---------------------------------------------------------------
 
 RUNTIME = ROOT / "export" / "c"
