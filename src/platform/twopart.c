@@ -69,7 +69,7 @@ static enum kf_code take_answer(const struct kf_apart_end *end,
 				struct kf_err *err)
 {
 	const char *from = kf_buf_str(result);
-	struct answer answer;
+	struct answer answer = { .code = KF_OK };
 
 	if (result->len >= sizeof(answer))
 		memcpy(&answer, from, sizeof(answer));

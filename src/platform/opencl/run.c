@@ -149,9 +149,33 @@ static enum kf_code not_ready(const struct kf_device *dev, struct kf_err *err)
 	return KF_OK;
 }
 
+/* Kept memory is zero, scratch is not. */
+static enum kf_code before_prepare(struct kf_device *dev, struct kf_err *err)
+{
+	enum kf_code code = kf_opencl_empty_kept(dev, err);
+
+	if (!code)
+		code = kf_opencl_poison(dev, KF_TWOPART_SCRATCH, err);
+	return code ? code : kf_opencl_finish(dev, err);
+}
+
+static enum kf_code after_prepare(struct kf_device *dev, struct kf_err *err)
+{
+	const struct kf_twopart_layout *l = &dev->layout;
+	enum kf_code code;
+
+	code = kf_opencl_check_guards(dev, KF_TWOPART_SCRATCH,
+				      &l->prepare_temp, err);
+	if (!code && !dev->fault[0])
+		code = kf_opencl_check_guards(dev, KF_TWOPART_KEPT, &l->kept,
+					      err);
+	return code ? code : kf_opencl_remember_kept(dev, err);
+}
+
 enum kf_code kf_opencl_prepare(struct kf_device *dev, struct kf_call *call,
 			       int *rc, struct kf_err *err)
 {
+	const struct kf_shared_memory *m = &dev->shared;
 	const uint64_t from = dev->tensors.weights_from;
 	const struct kf_plans *plans = &dev->program.plans;
 	enum kf_code code = not_ready(dev, err);
@@ -159,28 +183,17 @@ enum kf_code kf_opencl_prepare(struct kf_device *dev, struct kf_call *call,
 	(void)call;		/* recorded long ago */
 	dev->took_ns = 0;
 	if (!code)
-		code = kf_opencl_write(dev, KF_TWOPART_INPUTS, dev->shared.inputs,
-				   from, dev->shared.inputs_bytes - from, err);
+		code = kf_opencl_write(dev, KF_TWOPART_INPUTS, m->inputs, from,
+				       m->inputs_bytes - from, err);
 	if (!code)
 		code = kf_opencl_finish(dev, err);
 	if (code || !plans->has_prepare)
 		return code;
-	code = kf_opencl_empty_kept(dev, err);
-	if (!code)
-		code = kf_opencl_poison(dev, KF_TWOPART_SCRATCH, err);
-	if (!code)
-		code = kf_opencl_finish(dev, err);
+	code = before_prepare(dev, err);
 	if (!code)
 		code = replay(dev, &dev->prepare, err);
 	*rc = plans->prepare.rc;
-	if (code || dev->fault[0])
-		return code;
-	code = kf_opencl_check_guards(dev, KF_TWOPART_SCRATCH,
-			    &dev->layout.prepare_temp, err);
-	if (!code && !dev->fault[0])
-		code = kf_opencl_check_guards(dev, KF_TWOPART_KEPT, &dev->layout.kept,
-				    err);
-	return code ? code : kf_opencl_remember_kept(dev, err);
+	return code || dev->fault[0] ? code : after_prepare(dev, err);
 }
 
 enum kf_code kf_opencl_upload(struct kf_device *dev, struct kf_err *err)
@@ -190,10 +203,10 @@ enum kf_code kf_opencl_upload(struct kf_device *dev, struct kf_err *err)
 
 	if (!code)
 		code = kf_opencl_write(dev, KF_TWOPART_INPUTS, m->inputs, 0,
-				   dev->tensors.weights_from, err);
+				       dev->tensors.weights_from, err);
 	if (!code)
 		code = kf_opencl_write(dev, KF_TWOPART_OUTPUTS, m->outputs, 0,
-				   m->outputs_bytes, err);
+				       m->outputs_bytes, err);
 	if (!code)
 		code = kf_opencl_poison(dev, KF_TWOPART_SCRATCH, err);
 	if (!code)
@@ -222,13 +235,13 @@ enum kf_code kf_opencl_download(struct kf_device *dev, uint64_t *changed,
 	*changed = UINT64_MAX;
 	if (!code)
 		code = kf_opencl_read(dev, KF_TWOPART_OUTPUTS, m->outputs, 0,
-				  m->outputs_bytes, err);
+				      m->outputs_bytes, err);
 	if (!code)
 		code = kf_opencl_first_change(dev, KF_TWOPART_INPUTS, m->inputs,
-				    m->inputs_bytes, changed, err);
+					      m->inputs_bytes, changed, err);
 	if (!code)
 		code = kf_opencl_check_guards(dev, KF_TWOPART_SCRATCH,
-				    &dev->layout.forward_temp, err);
+					      &dev->layout.forward_temp, err);
 	if (!code && !dev->fault[0])
 		code = kf_opencl_check_kept(dev, err);
 	return code;
