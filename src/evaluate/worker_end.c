@@ -84,7 +84,11 @@ static void explain_signal(const struct kf_host_fault *fault, int signal,
 	}
 	if (explain_place(fault, about, end))
 		return;
-	if (signal == SIGSEGV || signal == SIGBUS)
+	/* The processor does not tell which. */
+	if (signal == SIGSEGV && fault->code == SI_KERNEL)
+		snprintf(place, sizeof(place), " at an address that no memory "
+			 "can have");
+	else if (signal == SIGSEGV || signal == SIGBUS)
 		snprintf(place, sizeof(place), " at address 0x%llx%s",
 			 (unsigned long long)fault->address,
 			 fault->address < 4096 ? " (a null pointer)" : "");
