@@ -391,6 +391,49 @@ static void test_heads_of_other_kinds_are_refused(void **state)
 	kf_plans_release(&plans);
 }
 
+/* A plan's numbers of things, each at its place in these little plans. */
+static void test_more_than_there_may_be_is_refused(void **state)
+{
+	static const struct {
+		size_t at;
+		uint32_t count;
+		const char *says;
+	} rows[] = {
+		{ 16, 256, "more of something" },	/* bytes of a text */
+		{ 16, 200, "cut off" },
+		{ 20, KF_PLAN_BUFFERS_MAX + 1, "more of something" },
+		{ 20, KF_PLAN_BUFFERS_MAX, "cut off" },
+		{ 24, KF_PLAN_OPS_MAX + 1, "more of something" },
+		{ 24, KF_PLAN_OPS_MAX, "cut off" },
+		{ 32, KF_PLAN_NAME_MAX + 1, "more of something" },
+		{ 121, KF_PLAN_ARGS_MAX + 1, "more of something" },
+		{ 121, KF_PLAN_ARGS_MAX, "cut off" },
+	};
+	struct kf_plans plans = { .has_prepare = false }, back;
+	struct kf_buf bytes;
+
+	(void)state;
+	add_launch(&plans.forward, "k");
+	bytes = write_plans(&plans);
+	assert_int_equal(bytes.len, 125);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_err err = { 0 };
+		char was[4];
+
+		memcpy(was, bytes.data + rows[i].at, 4);
+		memcpy(bytes.data + rows[i].at, &rows[i].count, 4);
+		if (read_exactly(bytes.data, bytes.len, &back, &err) !=
+		    KF_E_INPUT || !strstr(err.text, rows[i].says))
+			fail_msg("row %zu: %s", i, err.text);
+		memcpy(bytes.data + rows[i].at, was, 4);
+	}
+	assert_int_equal(read_exactly(bytes.data, bytes.len, &back, NULL),
+			 KF_OK);
+	kf_plans_release(&back);
+	kf_buf_release(&bytes);
+	kf_plans_release(&plans);
+}
+
 /* --- are they the same? -------------------------------------------------- */
 
 CHANGE(other_rc, f->rc = 1)
@@ -552,6 +595,7 @@ int main(void)
 			test_a_changed_byte_is_refused_or_means_something_else),
 		cmocka_unit_test(test_what_cannot_be_is_refused),
 		cmocka_unit_test(test_heads_of_other_kinds_are_refused),
+		cmocka_unit_test(test_more_than_there_may_be_is_refused),
 		cmocka_unit_test(test_the_first_difference_is_told),
 		cmocka_unit_test(test_a_handle_as_a_number_is_told),
 		cmocka_unit_test(test_plans_are_checked_against_tensors),
