@@ -94,6 +94,9 @@ def test_paths_are_there(_):
             # "tests/contract/cuda" is a suite, made from cuda.c.
             if not list(ROOT.glob(path)) and not list(ROOT.glob(path + ".c")):
                 absent.append(f"{name}: {path}")
+        for bench in re.findall(r"bench/run ([a-z]+)", text):
+            if not list((ROOT / "bench").glob(f"{bench}.*")):
+                absent.append(f"{name}: bench/run {bench}")
     for path in TEXTS:
         for link in LINK.findall(path.read_text()):
             if not (path.parent / link).exists():
