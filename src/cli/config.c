@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <sys/stat.h>
 
 #define FILE_NAME "kforge.json"
 
@@ -124,6 +125,13 @@ static const char *needs_trust(const char *name, const json_t *value)
 			return rows[i].why;
 	}
 	return NULL;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -277,7 +285,10 @@ enum kf_code kf_config_apply(const struct kf_command *command,
 
 	if (!path)
 		return KF_OK;
-	code = kf_json_read(path, &options->config, err);
+	if (!named && !is_file(path))	/* nobody asked to wait for a pipe */
+		code = kf_fail(err, KF_E_INPUT, "%s is not a file", path);
+	if (!code)
+		code = kf_json_read(path, &options->config, err);
 	if (!code && !json_is_object(options->config))
 		code = kf_fail(err, KF_E_INPUT, "%s holds no JSON object: it "
 			       "begins with { and has option names as members",

@@ -2,6 +2,7 @@
 """kforge.json: defaults for options."""
 
 import json
+import os
 import re
 import sys
 
@@ -163,6 +164,13 @@ def test_a_named_file_is_the_one(scratch):
     result = here(scratch, {}, *words, "--config", "none.json")
     assert result.status == EXIT["io"], result
     assert "none.json" in result.err, result
+
+
+def test_what_is_found_and_is_no_file_is_not_waited_for(scratch):
+    os.mkfifo(scratch / "kforge.json")
+    result = kforge("models", cwd=scratch, timeout=30)
+    assert result.status == EXIT["input"], result
+    assert "./kforge.json is not a file" in result.err, result
 
 
 def test_a_key_is_never_repeated(scratch):
