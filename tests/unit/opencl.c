@@ -165,6 +165,33 @@ static void test_wrong_arguments_are_told(void **state)
 	}
 }
 
+static void test_options_of_other_platforms_are_told(void **state)
+{
+	static const struct {
+		struct kf_plan_op op;
+		const char *words;
+	} rows[] = {
+		{ { .cluster = { 2, 1, 1 } }, "OpenCL has no clusters" },
+		{ { .cooperative = true },
+		  "OpenCL has no cooperative launches; use one launch for "
+		  "each step" },
+		{ { .dependent = true },
+		  "OpenCL has no dependent launches" },
+		{ { .shared_bytes = 96 },
+		  "OpenCL kernels get local memory through a __local pointer: "
+		  "pass KF_LOCAL(96) for it, and 0 as shared_bytes" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		char why[256] = "";
+
+		assert_false(kf_opencl_check_launch(&rows[i].op, &kernel[2],
+						    &limits, why));
+		assert_string_equal(why, rows[i].words);
+	}
+}
+
 static void test_images_are_refused(void **state)
 {
 	struct sample s;
@@ -224,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_spoilt_binaries_do_no_harm),
 		cmocka_unit_test(test_a_good_launch_is_taken),
 		cmocka_unit_test(test_wrong_arguments_are_told),
+		cmocka_unit_test(test_options_of_other_platforms_are_told),
 		cmocka_unit_test(test_images_are_refused),
 		cmocka_unit_test(test_sizes_beyond_limits_are_told),
 	};
