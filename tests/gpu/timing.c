@@ -47,7 +47,7 @@ static double ms_since(uint64_t start_ns)
 	return (double)(kf_now_ns() - start_ns) * 1e-6;
 }
 
-/* --- small lists ------------------------------------------------------------ */
+/* --- small lists ---------------------------------------------------------- */
 
 /* The median of the device's times, in ns; the clock outside must not say
  * less. */
@@ -90,7 +90,7 @@ static void test_an_empty_list_takes_almost_nothing(void **state)
 
 /* Behind the gate a launch costs what the device needs for it, not what the
  * processor needs to queue it. */
-static void test_launches_are_queued_when_the_first_begins(void **state)
+static void test_launches_are_queued_before_they_begin(void **state)
 {
 	static const int count[] = { 1, 20, 100, 500, 2000 };
 	double last = 0;
@@ -112,7 +112,7 @@ static void test_launches_are_queued_when_the_first_begins(void **state)
 	assert_true(last < 10000);
 }
 
-/* --- a large copy ------------------------------------------------------------ */
+/* --- a large copy --------------------------------------------------------- */
 
 static void large_plan(struct large *l)
 {
@@ -223,7 +223,7 @@ static void test_a_copy_runs_at_the_bandwidth(void **state)
 	munmap(l.memory.outputs, LARGE_BYTES);
 }
 
-/* --- steps ------------------------------------------------------------------ */
+/* --- steps ---------------------------------------------------------------- */
 
 static void test_steps_are_quick(void **state)
 {
@@ -285,7 +285,7 @@ int main(void)
 		/* Asks in a child, which cannot use what its parent began. */
 		cmocka_unit_test(test_the_card_has_what_was_measured),
 		cmocka_unit_test(test_an_empty_list_takes_almost_nothing),
-		cmocka_unit_test(test_launches_are_queued_when_the_first_begins),
+		cmocka_unit_test(test_launches_are_queued_before_they_begin),
 		cmocka_unit_test(test_a_copy_runs_at_the_bandwidth),
 		cmocka_unit_test(test_steps_are_quick),
 	};

@@ -39,6 +39,9 @@
 			return entered; \
 	} while (0)
 
+/* What gives back does so after a fault too, and tells of it. */
+#define RELEASE() (counter_of(__func__)->calls++)
+
 /* --- state ---------------------------------------------------------------- */
 
 struct counter { char name[56]; unsigned calls, after; int result; };
@@ -214,13 +217,13 @@ ENTRY(cuMemAlloc_v2, uint64_t *at, size_t bytes)
 
 ENTRY(cuMemFree_v2, uint64_t at)
 {
-	ENTER();
+	RELEASE();
 	for (size_t i = 0; i < world.blocks; i++)
 		if (world.block[i].at == at) {
 			world.used -= world.block[i].bytes;
 			world.block[i] = world.block[--world.blocks];
 			dead(pointer(at));
-			return 0;
+			return world.fault;
 		}
 	return KF_CUDA_INVALID_VALUE;
 }
@@ -243,9 +246,9 @@ ENTRY(cuMemHostAlloc, void **memory, size_t bytes, unsigned flags)
 
 ENTRY(cuMemFreeHost, void *memory)
 {
-	ENTER();
+	RELEASE();
 	dead(memory);
-	return 0;
+	return world.fault;
 }
 
 ENTRY(cuMemHostGetDevicePointer_v2, uint64_t *at, void *memory, unsigned flags)
@@ -268,10 +271,10 @@ ENTRY(cuMemHostRegister_v2, void *memory, size_t bytes, unsigned flags)
 
 ENTRY(cuMemHostUnregister, void *memory)
 {
-	ENTER();
+	RELEASE();
 	(void)memory;
 	world.alive--;
-	return 0;
+	return world.fault;
 }
 
 /* --- kernels -------------------------------------------------------------- */
@@ -568,9 +571,9 @@ ENTRY(cuModuleLoadData, void **module, const char *image)
 
 ENTRY(cuModuleUnload, void *module)
 {
-	ENTER();
+	RELEASE();
 	dead(module);
-	return 0;
+	return world.fault;
 }
 
 ENTRY(cuModuleGetFunction, void **function, void *module, const char *name)
@@ -721,10 +724,10 @@ ENTRY(cuStreamCreate, void **stream, unsigned flags)
 
 ENTRY(cuStreamDestroy_v2, void *stream)
 {
-	ENTER();
+	RELEASE();
 	free(((struct stream *)stream)->op);
 	dead(stream);
-	return 0;
+	return world.fault;
 }
 
 static int push(struct stream *s, const struct op *op)
@@ -914,9 +917,9 @@ ENTRY(cuEventCreate, void **event, unsigned flags)
 
 ENTRY(cuEventDestroy_v2, void *event)
 {
-	ENTER();
+	RELEASE();
 	dead(event);
-	return 0;
+	return world.fault;
 }
 
 static struct stream *recorded_in;	/* events wait for their stream */
@@ -1019,18 +1022,18 @@ static int graph_free(struct graph *g)
 {
 	free(g->op);
 	dead(g);
-	return 0;
+	return world.fault;
 }
 
 ENTRY(cuGraphExecDestroy, void *exec)
 {
-	ENTER();
+	RELEASE();
 	return graph_free(exec);
 }
 
 ENTRY(cuGraphDestroy, void *graph)
 {
-	ENTER();
+	RELEASE();
 	return graph_free(graph);
 }
 
@@ -1142,10 +1145,10 @@ ENTRY(cuDevicePrimaryCtxRetain, void **context, int device)
 
 ENTRY(cuDevicePrimaryCtxRelease_v2, int device)
 {
-	ENTER();
+	RELEASE();
 	(void)device;
 	world.alive--;
-	return 0;
+	return world.fault;
 }
 
 ENTRY(cuCtxSetCurrent, void *context)
