@@ -49,8 +49,9 @@ void kf_targets_drop(struct kf_targets *targets,
 /* Only a job that comes to times needs the reference to run. */
 static enum kf_baseline_use baseline_of(const struct kf_job *job)
 {
-	bool times = job->stop_after == KF_REACH_NONE ||
-		     job->stop_after == KF_REACH_TIME;
+	bool times = job->ask == KF_ASK_VERDICT &&
+		     (job->stop_after == KF_REACH_NONE ||
+		      job->stop_after == KF_REACH_TIME);
 
 	return times ? (enum kf_baseline_use)job->baseline :
 		KF_BASELINE_NONE;
@@ -65,13 +66,14 @@ static enum kf_code copy_what_matters(const struct kf_targets *targets,
 	json_t *json = kf_job_to_json(job);
 	static const char *const other[] = {
 		"files", "reply", "seed", "calls", "rules", "stop_after",
-		"problem_hash", "limits", "ask",
+		"problem_hash", "limits",
 	};
 	enum kf_code code;
 
 	for (size_t i = 0; i < KF_COUNT(other); i++)
 		json_object_del(json, other[i]);
-	json_object_set_new(json, "reply", json_string("none"));
+	if (job->ask == KF_ASK_VERDICT)
+		json_object_set_new(json, "reply", json_string("none"));
 	code = kf_job_from_json(json, KF_JOB_FOLDER, "the job", out, err);
 	json_decref(json);
 	out->baseline = baseline_of(job);
@@ -162,6 +164,8 @@ static enum kf_code open_take(struct kf_targets *targets,
 	*wanted = (struct kf_job) { 0 };
 	spec = setup_spec(targets, &e->job);
 	code = kf_setup_open(&spec, &e->setup, err);
+	/* Who only asks what the problem is needs no data to time with. */
+	e->setup.problem_spec.light = e->job.ask == KF_ASK_PROBLEM;
 	if (!code)
 		code = kf_target_open_take_problem(&e->setup, problem,
 						   &e->target, err);
