@@ -3,14 +3,24 @@
 
 #define DEVICES_MAX 16
 
-static json_t *device_to_json(const struct kf_device_info *info)
+/* What keeps a program there apart from what judges it. */
+static const char *trust_of(const struct kf_platform *platform,
+			    const struct kf_device_info *info)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:i, s:s}",
+	return platform->driver->in_process || info->in_process ?
+		"in-process" : "isolated";
+}
+
+static json_t *device_to_json(const struct kf_platform *platform,
+			      const struct kf_device_info *info)
+{
+	return json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:s}",
 			 "id", info->id, "name", info->name,
 			 "arch", info->arch,
 			 "memory_bytes", (json_int_t)info->memory_bytes,
 			 "units", (int)info->units,
-			 "card", kf_buf_str(&info->card));
+			 "card", kf_buf_str(&info->card),
+			 "trust", trust_of(platform, info));
 }
 
 /* The card's lines, indented. */
@@ -42,17 +52,21 @@ static enum kf_code list_one(const char *name, bool verbose, json_t *list,
 	if (!list)
 		printf("%-10s %s\n", platform->name, platform->title);
 	for (size_t i = 0; i < count; i++) {
-		json_array_append_new(devices, device_to_json(&info[i]));
+		json_array_append_new(devices, device_to_json(platform,
+								&info[i]));
 		if (!list)
-			printf("  %-8s %s\n", info[i].id, info[i].name);
+			printf("  %-8s %s (trust: %s)\n", info[i].id,
+			       info[i].name, trust_of(platform, &info[i]));
 		if (!list && verbose)
 			print_card(kf_buf_str(&info[i].card));
 		kf_device_info_release(&info[i]);
 	}
 	if (list)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:O}",
+		json_array_append_new(list, json_pack(
+			"{s:s, s:s, s:s, s:b, s:O}",
 			"name", platform->name, "title", platform->title,
 			"driver", platform->driver->name,
+			"two_part", platform->driver->two_part,
 			"devices", devices));
 	else if (!count)
 		printf("  no device here\n");

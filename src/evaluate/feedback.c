@@ -125,8 +125,8 @@ static void say_call(struct kf_judgement *j, struct kf_buf *out)
 	if (c->state == KF_CALL_SIGNAL && c->signal)
 		kf_buf_printf(out, ": %s", strsignal(c->signal));
 	if (c->state == KF_CALL_TIMEOUT && f->kase)
-		kf_buf_printf(out, " (%.3g s)",
-			      (double)j->shared.timeout_ns / 1e9);
+		kf_buf_printf(out, " (%.3g s)", (double)(c->wall_ns ?
+			      c->wall_ns : j->shared.timeout_ns) / 1e9);
 	if (f->kase)
 		kf_buf_printf(out, ", in call %u of its process, on %s",
 			      f->call_number, data_of(f->kase->kind));

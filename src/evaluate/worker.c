@@ -21,6 +21,9 @@
 #define BETWEEN_NS	(20 * KF_NS_PER_S)	/* for PING and TIDY */
 #define LATE_NS		(50 * KF_NS_PER_MS)	/* for work that was put off */
 #define MOVE_NS_PER_BYTE 20u		/* for UPLOAD and DOWNLOAD, beside it */
+/* Where kernels run in the runner's process a vendor's compiler may put off its
+ * work to their first launch. */
+#define FIRST_NS	(20 * KF_NS_PER_S)
 /* The device's clock may differ from ours by a part, and by so much. */
 #define CLOCK_PART	100u
 #define CLOCK_NS	10000u
@@ -40,6 +43,7 @@ struct kf_worker {
 	struct kf_pause pause;		/* paused but while it has a command; a
 					   device runner never is */
 	bool untidy;			/* there was a call since the last TIDY */
+	bool has_run;			/* kf_forward, once */
 	unsigned sequence;		/* of the last command */
 	uint64_t ping_ns_min, ping_ns_median;
 	enum kf_sandbox_tier tier;
@@ -166,17 +170,8 @@ static bool blameless(const struct kf_worker *w, enum kf_wait why,
 /* What a kernel that shares its runner's process did to it. */
 static void blame_kernel(struct kf_call_end *end)
 {
-	static const char subject[] = "the program";
-	size_t len = sizeof(subject) - 1;
-	char rest[sizeof(end->text)];
-
-	if (end->state != KF_CALL_SIGNAL && end->state != KF_CALL_EXITED)
-		return;
-	end->state = KF_CALL_DEVICE_FAULT;
-	if (strncmp(end->text, subject, len) != 0)
-		return;
-	memcpy(rest, end->text + len, sizeof(rest) - len);
-	snprintf(end->text, sizeof(end->text), "a kernel%.400s", rest);
+	if (end->state == KF_CALL_SIGNAL || end->state == KF_CALL_EXITED)
+		end->state = KF_CALL_DEVICE_FAULT;
 }
 
 /* The command was not answered: bury the worker and say why. */
@@ -186,7 +181,8 @@ static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 {
 	struct kf_host_fault fault = kf_arena_reply(&w->arena)->fault;
 	const struct kf_end_about about = {
-		"the program", kf_worker_doing(command), &w->arena, timeout_ns,
+		w->driver->two_part ? "a kernel" : "the program",
+		kf_worker_doing(command), &w->arena, timeout_ns,
 	};
 	struct kf_outcome outcome = { 0 };
 	enum kf_code code = bury(w, why == KF_WAIT_ENDED, &outcome, err);
@@ -197,6 +193,8 @@ static enum kf_code fail(struct kf_worker *w, enum kf_wait why,
 		code = kf_fail(err, KF_E_CANCELED, "stopped");
 	if (!code)
 		kf_worker_explain(why, &about, &outcome, &fault, end);
+	if (why == KF_WAIT_LATE)
+		end->wall_ns = timeout_ns;
 	if (!code && blameless(w, why, command))
 		code = kf_fail(err, KF_E_IO, "the device runner failed: %s",
 			       end->text);
@@ -604,6 +602,16 @@ static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
 	return KF_OK;
 }
 
+static uint64_t deadline_ns(struct kf_worker *w, enum kf_host_command command,
+			    uint64_t timeout_ns)
+{
+	bool first = command == KF_HOST_FORWARD && !w->has_run;
+
+	w->has_run |= first;
+	return first && w->driver->two_part && w->in_process ?
+		timeout_ns + FIRST_NS : timeout_ns;
+}
+
 static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 uint64_t timeout_ns, struct kf_call_end *end,
 			 struct kf_err *err)
@@ -618,6 +626,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 		return kf_fail(err, KF_E_INPUT, "the worker has ended");
 	if (!timeout_ns)
 		return kf_fail(err, KF_E_INPUT, "a call without a deadline");
+	timeout_ns = deadline_ns(w, command, timeout_ns);
 	w->untidy = true;
 	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = transact(w, command, timeout_ns, &took_ns);

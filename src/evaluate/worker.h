@@ -81,7 +81,8 @@ struct kf_call_end {
 	int rc, signal;
 	uint64_t time_ns;	/* supervisor's clock, handshake taken off; with
 				   device_clock the device's own */
-	uint64_t wall_ns;	/* supervisor's in any case; 0 unless good */
+	uint64_t wall_ns;	/* supervisor's in any case; of TIMEOUT what was
+				   waited; 0 unless one of these */
 	bool device_clock;
 	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
 	uint64_t delay_ns;	/* its threads were ready in this call and
