@@ -48,6 +48,15 @@ static enum kf_code make_queue(struct kf_device *dev, struct kf_err *err)
 	return dev->queue ? KF_OK : kf_ocl_trouble("use the device", e, err);
 }
 
+/* PoCL takes a thread for each processor unless it is told how many. */
+static void limit_threads(void)
+{
+	const char *threads = getenv("OMP_NUM_THREADS");
+
+	if (threads)
+		setenv("POCL_MAX_PTHREAD_COUNT", threads, 0);
+}
+
 enum kf_code kf_opencl_open(const char *device_id, uint64_t memory_max,
 			    struct kf_device **out, struct kf_err *err)
 {
@@ -55,6 +64,7 @@ enum kf_code kf_opencl_open(const char *device_id, uint64_t memory_max,
 	enum kf_code code;
 
 	dev->memory_max = memory_max;
+	limit_threads();
 	code = kf_ocl_open(&dev->cl, err);
 	if (!code)
 		code = kf_ocl_device(&dev->cl, device_id, &dev->device, err);
