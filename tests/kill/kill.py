@@ -14,6 +14,10 @@ from points import (ANSWER, NO_ANSWER, PROGRAM, SPAWN, Play, Scene, each,
                     points)
 from harness import EXIT, run_tests
 
+# bubblewrap has a moment of its own in which a kill of kforge leaves it waiting
+# (docs/store.md), microseconds long. Whom kforge leaves behind it leaves behind
+# at every try.
+TRIES = 3
 NO_RUN = ("nothing to go on with", "is not a run", "there is no run")
 
 
@@ -66,8 +70,11 @@ def kill_everywhere(play, chosen):
 
     def kill_at(point):
         number, side = point
-        scene = Scene(play, f"{number}{side}")
-        done = scene.traced("--at", number, side)
+        for again in range(TRIES):
+            scene = Scene(play, f"{number}{side}-{again}")
+            done = scene.traced("--at", number, side)
+            if not done.orphans:
+                break
         assert done.status == 128 + signal.SIGKILL, done.result
         try:
             assert not done.orphans, done.orphans
@@ -130,9 +137,7 @@ def test_a_kill_while_the_best_is_published_loses_nothing(scratch):
 
 
 def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
-    """From the start of bubblewrap until it has its filter. It has a moment
-    of its own (docs/store.md), microseconds long: who is left behind is left
-    behind every time."""
+    """From the start of bubblewrap until it has its filter."""
     play = types.SimpleNamespace(scratch=scratch, replies=[])
     (scratch / "program.c").write_text(PROGRAM)
 
@@ -150,7 +155,7 @@ def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
     hit = set()
     for call in calls[start:gate + 1]:
         for side in ("--before", "--after"):
-            for again in range(3):
+            for again in range(TRIES):
                 name = f"{call.number}{side}-{again}"
                 done = build(name, "--at", call.number, side)
                 build(f"after-{name}")
