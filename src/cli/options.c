@@ -242,10 +242,13 @@ static enum kf_code unknown_option(const struct kf_command *command,
 			name[count++] = option_table[i].name;
 	closest = word[0] == '-' && word[1] == '-' ?
 		  kf_closest(word + 2, name, count) : NULL;
-	kf_fail(err, KF_E_INPUT, "`kforge %s` has no option %s%s%s%s",
-		command->name, word, closest ? "; did you mean --" : "",
-		closest ? closest : "",
-		closest ? "?" : "; see `kforge help`");
+	if (closest)
+		kf_fail(err, KF_E_INPUT, "`kforge %s` has no option %s; did "
+			"you mean --%s?", command->name, word, closest);
+	else
+		kf_fail(err, KF_E_INPUT, "`kforge %s` has no option %s; see "
+			"`kforge %s --help`", command->name, word,
+			command->name);
 	free(word);
 	return KF_E_INPUT;
 }

@@ -33,10 +33,12 @@ static struct line summarize(const char *name,
 	size_t count = kf_attempts_judged(attempts);
 	struct kf_policy_attempt *p = kf_attempts_for_policy(attempts, count);
 	size_t best = kf_policy_best(p, count);
+	/* What --start gave is attempt 0, and was not asked for. */
+	bool started = count && !attempts->attempt[0].number;
 	struct line line = {
 		.name = name,
 		.state = "not judged",
-		.attempt_count = (unsigned)count,
+		.attempt_count = (unsigned)(count - started),
 		.time_ns = (double)NAN,
 		.baseline_ns = (double)NAN,
 		.speedup = (double)NAN,

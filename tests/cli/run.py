@@ -22,10 +22,10 @@ def run(scratch, model, *more):
 
 
 def test_the_last_words_fit_what_came_out(scratch):
-    run = kforge("run", C_PROBLEM, "--model", "exec:true", "--attempts", "1",
-                 "--out", "run", "--baseline", "none", cwd=scratch)
-    assert run.status == EXIT["not_all"], run
-    assert "1 reply, " in run.err and "~" not in run.out, run
+    result = kforge("run", C_PROBLEM, "--model", "exec:true", "--attempts",
+                    "1", "--out", "run", "--baseline", "none", cwd=scratch)
+    assert result.status == EXIT["not_all"], result
+    assert "1 reply, " in result.err and "~" not in result.out, result
 
 
 def test_a_program_is_repaired_then_improved(scratch):
@@ -75,6 +75,7 @@ def test_a_given_program_is_where_the_run_begins(scratch):
     assert states(result) == ["correct", "mismatch"], result
     prompt = kforge("show", scratch / "run", "1").out
     assert "v > 0 ? v : 0" in prompt
+    assert "attempt 0 of 1 " in kforge("show", scratch / "run").out
 
 
 def test_the_budget_is_never_exceeded(scratch):
