@@ -507,6 +507,45 @@ static void test_malformed_call_is_refused(void **state)
 	free(d);
 }
 
+/* What a device copies is the shared memory and nothing else; a driver of
+ * programs with one part has no use for it. */
+static void test_tensors_lie_in_what_is_attached(void **state)
+{
+	struct fixture *f = *state;
+	struct data *d = data_new();
+	struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
+	struct kf_call call = make_call(&in, &out);
+	struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
+				      sizeof(d->y) };
+	struct kf_device *dev = NULL;
+	uint64_t changed;
+
+	assert_int_equal(kf_driver_open(f->driver, f->info.id, MEMORY, &dev,
+					NULL), KF_OK);
+	m.inputs_bytes--;
+	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
+			 KF_E_INPUT);
+	m.inputs_bytes++;
+	out.data = d->y + 2 * GUARD + 1;
+	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
+			 KF_E_INPUT);
+	out.data = d->y - 1;
+	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
+			 KF_E_INPUT);
+	out.data = d->y + GUARD;
+	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
+			 f->driver->two_part ? KF_OK : KF_E_INPUT);
+	if (!f->driver->two_part) {
+		assert_int_equal(kf_driver_upload(f->driver, dev, NULL),
+				 KF_E_INPUT);
+		assert_int_equal(kf_driver_download(f->driver, dev, &changed,
+						    NULL), KF_E_INPUT);
+		assert_true(changed == UINT64_MAX);
+	}
+	kf_driver_close(f->driver, dev);
+	free(d);
+}
+
 static void test_prepare_sees_no_inputs(void **state)
 {
 	struct fixture *f = *state;
@@ -540,6 +579,7 @@ static const struct CMUnitTest cases[] = {
 	CASE(nothing_runs_before_load),
 	CASE(program_computes_and_stays_in_bounds),
 	CASE(malformed_call_is_refused),
+	CASE(tensors_lie_in_what_is_attached),
 	CASE(prepare_sees_no_inputs),
 };
 

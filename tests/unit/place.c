@@ -1,0 +1,125 @@
+/*
+ * What a driver wants of a sandbox's environment and files, and where in the
+ * shared inputs a byte lies that a device has changed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "evaluate/place.h"
+
+static void add_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+		      void *arg)
+{
+	add(arg, "/usr/lib", false);
+	add(arg, "/usr/lib/os-release", false);	/* lies in what is shown */
+	add(arg, "/dev/null", true);
+	add(arg, "/no/such/file", false);
+	if (place == KF_DRIVER_BUILDER)
+		add(arg, "/etc/hostname", false);
+}
+
+static const char *const variables[] = {
+	"PATH=/opt/bin", "KF_PLACE_GIVEN", "KF_PLACE_ABSENT", NULL
+};
+static const struct kf_driver driver = { .paths = add_paths,
+					 .env = variables };
+static const struct kf_driver plain = { .two_part = false };
+
+static void check_env(const struct kf_driver *d, const char *const *want)
+{
+	static const char *const own[] = { "PATH=/usr/bin", "LC_ALL=C", NULL };
+	struct kf_place_env env;
+	size_t i = 0;
+
+	kf_place_env_init(&env, d, own);
+	for (; want[i]; i++)
+		assert_string_equal(env.word[i], want[i]);
+	assert_null(env.word[i]);
+	kf_place_env_release(&env);
+	assert_null(env.word);
+}
+
+static void test_a_drivers_variables_come_first(void **state)
+{
+	static const char *const both[] = { "PATH=/opt/bin",
+		"KF_PLACE_GIVEN=of kforge", "LC_ALL=C", NULL };
+	static const char *const own[] = { "PATH=/usr/bin", "LC_ALL=C", NULL };
+
+	(void)state;
+	setenv("KF_PLACE_GIVEN", "of kforge", 1);
+	unsetenv("KF_PLACE_ABSENT");
+	check_env(&driver, both);
+	check_env(&plain, own);
+}
+
+static void test_what_is_shown_is_shown_once(void **state)
+{
+	struct kf_binds binds = { 0 };
+
+	(void)state;
+	kf_place_paths(&plain, KF_DRIVER_RUNNER, &binds);
+	assert_int_equal(binds.count, 0);
+	kf_place_paths(&driver, KF_DRIVER_RUNNER, &binds);
+	assert_int_equal(binds.count, 2);
+	assert_string_equal(binds.bind[0].source, "/usr/lib");
+	assert_false(binds.bind[0].writable || binds.bind[0].device);
+	assert_string_equal(binds.bind[1].source, "/dev/null");
+	assert_true(binds.bind[1].device && binds.bind[1].optional);
+	kf_binds_release(&binds);
+}
+
+static struct kf_tensor_info floats(char *name, int64_t count)
+{
+	return (struct kf_tensor_info) { .name = name, .dtype = KF_F32,
+		.rank = 1, .shape = { count }, .numel = count,
+		.bytes = sizeof(float) * (size_t)count };
+}
+
+static void test_a_changed_byte_is_found_in_its_tensor(void **state)
+{
+	char x[] = "x", y[] = "y", w[] = "w", z[] = "z";
+	struct kf_tensor_info in[] = { floats(x, 3), floats(y, 100) };
+	struct kf_tensor_info weight = floats(w, 5), out = floats(z, 3);
+	struct kf_bundle bundle = { .in = in, .in_count = 2,
+		.weight = &weight, .weight_count = 1, .out = &out,
+		.out_count = 1 };
+	struct kf_arena arena;
+	struct kf_err err = { 0 };
+	char text[64];
+	size_t tensor;
+	int64_t byte;
+
+	(void)state;
+	assert_int_equal(kf_arena_init(&arena, &bundle, "null", "null:0", 4096,
+				       0, &err), KF_OK);
+	kf_arena_find(&arena, 0, &tensor, &byte);
+	assert_true(tensor == 0 && byte == 0);
+	/* Behind x, before y: x is what was overrun. */
+	kf_arena_find(&arena, arena.in[0].bytes + 8, &tensor, &byte);
+	assert_true(tensor == 0 && byte == 20);
+	kf_arena_find(&arena, arena.in[1].offset + 399, &tensor, &byte);
+	assert_true(tensor == 1 && byte == 399);
+	kf_arena_find(&arena, arena.weight[0].offset + 4, &tensor, &byte);
+	assert_true(tensor == 2 && byte == 4);
+	kf_arena_describe(&arena, arena.in[1].offset + 8, text, sizeof(text));
+	assert_string_equal(text, "input 1 (y) at byte 8");
+	kf_arena_describe(&arena, arena.in[0].bytes, text, sizeof(text));
+	assert_string_equal(text, "memory beside the inputs");
+	kf_arena_release(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_drivers_variables_come_first),
+		cmocka_unit_test(test_what_is_shown_is_shown_once),
+		cmocka_unit_test(test_a_changed_byte_is_found_in_its_tensor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
