@@ -34,46 +34,69 @@ static void print_card(const char *card)
 	}
 }
 
+/* What is known of one platform's devices. */
+struct listed {
+	const struct kf_platform *platform;
+	struct kf_device_info info[DEVICES_MAX];
+	size_t count;
+	/* Why its driver cannot say what there is; "" if it did. Other
+	 * platforms are listed all the same. */
+	struct kf_err trouble;
+};
+
+static void print_one(const struct listed *l, bool verbose)
+{
+	printf("%-10s %s\n", l->platform->name, l->platform->title);
+	for (size_t i = 0; i < l->count; i++) {
+		printf("  %-8s %s (trust: %s)\n", l->info[i].id,
+		       l->info[i].name, trust_of(l->platform, &l->info[i]));
+		if (verbose)
+			print_card(kf_buf_str(&l->info[i].card));
+	}
+	if (l->trouble.code)
+		printf("  no device can be used: %s\n", l->trouble.text);
+	else if (!l->count)
+		printf("  no device here\n");
+}
+
+static json_t *one_to_json(const struct listed *l)
+{
+	json_t *devices = json_array();
+
+	for (size_t i = 0; i < l->count; i++)
+		json_array_append_new(devices, device_to_json(l->platform,
+							      &l->info[i]));
+	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:s?}",
+			 "name", l->platform->name,
+			 "title", l->platform->title,
+			 "driver", l->platform->driver->name,
+			 "two_part", l->platform->driver->two_part,
+			 "devices", devices, "trouble",
+			 l->trouble.code ? l->trouble.text : NULL);
+}
+
 static enum kf_code list_one(const char *name, bool verbose, json_t *list,
 			     struct kf_err *err)
 {
-	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
-	json_t *devices = json_array();
+	struct listed *l = kf_alloc(sizeof(*l));
 	struct kf_platform *platform = NULL;
-	enum kf_code code;
-	size_t count = 0;
+	enum kf_code code = kf_platform_load(name, &platform, err);
 
-	code = kf_platform_load(name, &platform, err);
-	if (!code)
-		code = kf_driver_find(platform->driver, info, DEVICES_MAX,
-				      verbose, &count, err);
 	if (code)
 		goto out;
-	if (!list)
-		printf("%-10s %s\n", platform->name, platform->title);
-	for (size_t i = 0; i < count; i++) {
-		json_array_append_new(devices, device_to_json(platform,
-								&info[i]));
-		if (!list)
-			printf("  %-8s %s (trust: %s)\n", info[i].id,
-			       info[i].name, trust_of(platform, &info[i]));
-		if (!list && verbose)
-			print_card(kf_buf_str(&info[i].card));
-		kf_device_info_release(&info[i]);
-	}
+	l->platform = platform;
+	if (kf_driver_find(platform->driver, l->info, DEVICES_MAX, verbose,
+			   &l->count, &l->trouble))
+		l->count = 0;
 	if (list)
-		json_array_append_new(list, json_pack(
-			"{s:s, s:s, s:s, s:b, s:O}",
-			"name", platform->name, "title", platform->title,
-			"driver", platform->driver->name,
-			"two_part", platform->driver->two_part,
-			"devices", devices));
-	else if (!count)
-		printf("  no device here\n");
+		json_array_append_new(list, one_to_json(l));
+	else
+		print_one(l, verbose);
+	for (size_t i = 0; i < DEVICES_MAX; i++)
+		kf_device_info_release(&l->info[i]);
 out:
 	kf_platform_free(platform);
-	json_decref(devices);
-	free(info);
+	free(l);
 	return code;
 }
 

@@ -71,6 +71,16 @@ def test_an_error_in_either_file_is_told_with_its_line(scratch):
         assert words in result.out, (words, result)
 
 
+def test_a_broken_driver_hides_no_other_platform(_):
+    broken = {"KFORGE_CUDA_DRIVER": "libm.so.6"}
+    result = kforge("platforms", "--json", env=broken)
+    listed = {p["name"]: p for p in result.json()}
+    assert "has no cuInit" in listed["cuda"]["trouble"], result
+    assert listed["cpu"]["devices"] and not listed["cpu"]["trouble"], result
+    assert "no device can be used: libm.so.6" in \
+        kforge("platforms", env=broken).out, result
+
+
 def the_example_is_correct(_):
     folder = ROOT / "platforms" / "cuda" / "example"
     result = kforge("verify", folder / "example.py", folder / "kernels.cu",

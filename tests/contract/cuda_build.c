@@ -375,6 +375,22 @@ static void test_no_driver_is_no_device(void **state)
 	use_standin(false);
 }
 
+/* Whoever has a driver that does not work wants to know why. */
+static void test_a_broken_driver_is_told(void **state)
+{
+	struct builder *b = *state;
+	struct kf_device_info info[1];
+	struct kf_err err = { 0 };
+	size_t count = 0;
+
+	setenv("KFORGE_CUDA_DRIVER", "libm.so.6", 1);
+	assert_int_equal(kf_driver_find(b->f.driver, info, 1, false, &count,
+					&err), KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "has no cuInit: install a driver"));
+	assert_int_equal(count, 0);
+	use_standin(false);
+}
+
 /* --- what sandboxes show -------------------------------------------------- */
 
 struct seen { const char *part; bool found, writable; };
@@ -430,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_devices_are_described),
 		cmocka_unit_test(test_hidden_devices_stay_hidden),
 		cmocka_unit_test(test_no_driver_is_no_device),
+		cmocka_unit_test(test_a_broken_driver_is_told),
 		cmocka_unit_test(test_the_runner_is_shown_the_driver),
 		cmocka_unit_test(test_the_builder_is_shown_the_toolkit),
 	};

@@ -103,6 +103,7 @@ enum {
 
 struct kf_cuda_api {
 	void *library;		/* from dlopen; NULL: not open */
+	bool absent;		/* no driver or no device: nothing is wrong */
 	int (*init)(unsigned flags);
 	int (*driver_version)(int *version);
 	int (*error_name)(int result, const char **name);

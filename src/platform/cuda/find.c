@@ -9,6 +9,8 @@
 #define MEASURE_NS	(10 * KF_NS_PER_S)	/* more for each device */
 
 struct found {
+	enum kf_code code;		/* with text */
+	char text[512];
 	bool measure;
 	size_t max, count;
 	struct kf_cuda_facts facts[KF_CUDA_DEVICES_MAX];
@@ -110,44 +112,47 @@ static void compiler_version(int *major, int *minor)
 	kf_nvrtc_release(&nvrtc);
 }
 
-static enum kf_code look(struct found *found, struct kf_err *err)
+static enum kf_code look(struct found *found, const struct kf_cuda_api *api,
+			 const char *visible, struct kf_err *err)
 {
-	/* Before the library is opened, which takes it away. */
-	char *visible = kf_strdup(getenv("CUDA_VISIBLE_DEVICES"));
-	struct kf_cuda_api api;
 	int count = 0, major, minor;
-	enum kf_code code = kf_cuda_api_open(&api, err);
+	enum kf_code code;
 
-	if (code)
-		goto out;
-	code = kf_cuda_check(&api, api.device_count(&count),
+	code = kf_cuda_check(api, api->device_count(&count),
 			     "count the devices", err);
 	compiler_version(&major, &minor);
 	for (int i = 0; i < count && found->count < found->max; i++) {
 		struct kf_cuda_facts *facts = &found->facts[found->count];
 		int device;
 
-		if (api.device_get(&device, i) ||
-		    !is_visible(&api, visible, i, device))
+		if (api->device_get(&device, i) ||
+		    !is_visible(api, visible, i, device))
 			continue;
-		describe(&api, i, device, facts);
+		describe(api, i, device, facts);
 		facts->nvrtc_major = major;
 		facts->nvrtc_minor = minor;
 		if (found->measure)
-			kf_cuda_measure(&api, device, &facts->measured);
+			kf_cuda_measure(api, device, &facts->measured);
 		found->count++;
 	}
-out:
-	free(visible);
 	return code;
 }
 
 static void in_child(void *arg, struct kf_buf *out)
 {
 	struct found *found = arg;
+	/* Before the library is opened, which takes it away. */
+	char *visible = kf_strdup(getenv("CUDA_VISIBLE_DEVICES"));
+	struct kf_cuda_api api;
+	struct kf_err err = { 0 };
 
-	if (look(found, NULL))
-		found->count = 0;
+	found->code = kf_cuda_api_open(&api, &err);
+	if (!found->code)
+		found->code = look(found, &api, visible, &err);
+	else if (api.absent)
+		found->code = KF_OK;
+	snprintf(found->text, sizeof(found->text), "%.511s", err.text);
+	free(visible);
 	kf_buf_add(out, found, sizeof(*found));
 }
 
@@ -205,7 +210,9 @@ enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
 		code = judge(&end, result.len, err);
 	if (!code) {
 		memcpy(&found, result.data, sizeof(found));
-		for (size_t i = 0; i < found.count; i++)
+		if (found.code)
+			code = kf_fail(err, found.code, "%s", found.text);
+		for (size_t i = 0; i < found.count && !code; i++)
 			tell(&found.facts[i], &info[(*count)++]);
 	}
 	kf_buf_release(&result);

@@ -354,6 +354,7 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 	int result;
 
 	api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	api->absent = !api->library;
 	if (!api->library)
 		return kf_fail(err, KF_E_UNAVAIL, "no CUDA driver: %s",
 			       dlerror());
@@ -364,7 +365,8 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 			       "driver for CUDA %d.%d or newer", path, missing,
 			       OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);
 	result = api->init(0);
-	if (result == KF_CUDA_NO_DEVICE)
+	api->absent = result == KF_CUDA_NO_DEVICE;
+	if (api->absent)
 		return kf_fail(err, KF_E_UNAVAIL,
 			       "the CUDA driver sees no device");
 	return kf_cuda_check(api, result, "initialise the CUDA driver", err);
