@@ -74,6 +74,8 @@ class Maker:
         self.form = first.form()
         self.check_size(first)
         self.oracle = oracle.Oracle(self.problem, first)
+        if not device.is_cpu():     # loads libraries, which takes its time
+            self.oracle.reference(first, first.leaves)
         before = time.monotonic()
         self.outputs = self.oracle.reference(first, first.leaves)
         self.call_s = time.monotonic() - before

@@ -65,6 +65,24 @@ static void add_path(void *arg, const char *path, bool writable)
 	kf_binds_add(arg, path, NULL, writable, true);
 }
 
+/* torch.compile's compiler looks for the driver's library by a program that no
+ * sandbox shows, unless it is told. */
+static void tell_triton(struct lists *lists)
+{
+	static const char name[] = "/libcuda.so.1";
+
+	for (size_t i = 0; i < lists->device.count; i++) {
+		const char *path = lists->device.bind[i].source;
+		size_t len = strlen(path), tail = sizeof(name) - 1;
+
+		if (len <= tail || strcmp(path + len - tail, name) != 0)
+			continue;
+		take_env(lists, kf_format("TRITON_LIBCUDA_PATH=%.*s",
+					  (int)(len - tail), path));
+		return;
+	}
+}
+
 static void add_device(struct lists *lists, const struct kf_problem_spec *about)
 {
 	const struct kf_driver *driver;
@@ -76,11 +94,12 @@ static void add_device(struct lists *lists, const struct kf_problem_spec *about)
 	number = about->device_id ? strrchr(about->device_id, ':') : NULL;
 	take_env(lists, kf_format("CUDA_VISIBLE_DEVICES=%s",
 				  number ? number + 1 : "0"));
-	for (size_t i = 0; driver->env && driver->env[i]; i++)
-		take_env(lists, kf_strdup(driver->env[i]));
+	/* As drivers number them. */
+	take_env(lists, kf_strdup("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
 	kf_binds_toolchain(&lists->device);
 	if (driver->paths)
 		driver->paths(KF_DRIVER_RUNNER, add_path, &lists->device);
+	tell_triton(lists);
 }
 
 static void set_env(struct lists *lists, const struct kf_python *python,

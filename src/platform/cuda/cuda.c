@@ -27,4 +27,5 @@ const struct kf_driver kf_driver_cuda = {
 	.fault = kf_cuda_fault,
 	.paths = kf_cuda_paths,
 	.env = env,
+	.torch_device = "cuda",
 };
