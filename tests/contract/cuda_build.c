@@ -417,6 +417,26 @@ static void test_the_runner_is_shown_the_driver(void **state)
 	use_standin(false);
 }
 
+static void test_the_loaders_first_choice_is_ours(void **state)
+{
+	struct builder *b = *state;
+	struct seen seen = { "standin/libcuda.so.1", false, false };
+	char *path = standin_path(), *folder = kf_strdup(path), *list;
+	struct kf_device_info info[1];
+
+	*strrchr(folder, '/') = '\0';
+	list = kf_format("/nowhere::%s", folder);
+	setenv("LD_LIBRARY_PATH", list, 1);
+	kf_driver_paths(b->f.driver, KF_DRIVER_RUNNER, note_path, &seen);
+	assert_true(seen.found);
+	assert_int_equal(find_all(b, info, 1, false), 1);
+	kf_device_info_release(info);
+	unsetenv("LD_LIBRARY_PATH");
+	free(list);
+	free(folder);
+	free(path);
+}
+
 static void test_the_builder_is_shown_the_toolkit(void **state)
 {
 	struct builder *b = *state;
@@ -448,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_no_driver_is_no_device),
 		cmocka_unit_test(test_a_broken_driver_is_told),
 		cmocka_unit_test(test_the_runner_is_shown_the_driver),
+		cmocka_unit_test(test_the_loaders_first_choice_is_ours),
 		cmocka_unit_test(test_the_builder_is_shown_the_toolkit),
 	};
 	struct builder b = { .f.driver = kf_driver_by_name("cuda") };

@@ -6,7 +6,8 @@
 /* Handed on: where libraries lie on machines that have them elsewhere. */
 static const char *const env[] = {
 	"CUDA_HOME", "CUDA_PATH", "CUTLASS_PATH", "VIRTUAL_ENV",
-	"CONDA_PREFIX", "KFORGE_CUDA_DRIVER", "KFORGE_NVRTC", NULL
+	"CONDA_PREFIX", "KFORGE_CUDA_DRIVER", "KFORGE_NVRTC",
+	"LD_LIBRARY_PATH", NULL
 };
 
 const struct kf_driver kf_driver_cuda = {

@@ -66,13 +66,32 @@ static char *match_below(const char *variable, const char *below)
 	return path;
 }
 
+/* Where the loader looks first. */
+static char *match_loader(const char *name)
+{
+	const char *list = getenv("LD_LIBRARY_PATH");
+	char *path = NULL;
+
+	while (list && *list && !path) {
+		size_t len = strcspn(list, ":");
+		char *pattern = kf_format("%.*s/%s", (int)len, list, name);
+
+		if (len)
+			path = match(pattern);
+		free(pattern);
+		list += len + (list[len] == ':');
+	}
+	return path;
+}
+
 static char *driver_path(void)
 {
 	const char *named = getenv(DRIVER_VARIABLE);
-	char *path = NULL;
+	char *path;
 
 	if (named && named[0])
 		return kf_strdup(named);
+	path = match_loader(DRIVER_NAME);
 	for (size_t i = 0; i < KF_COUNT(driver_place) && !path; i++)
 		path = match(driver_place[i]);
 	return path;
@@ -379,7 +398,7 @@ enum kf_code kf_cuda_api_open(struct kf_cuda_api *api, struct kf_err *err)
 
 	*api = (struct kf_cuda_api) { 0 };
 	settle_order();
-	/* By name: from LD_LIBRARY_PATH, if it is there. */
+	/* By name: the loader's own list may have another place. */
 	code = open_driver(api, path ? path : DRIVER_NAME, err);
 	free(path);
 	return code;
