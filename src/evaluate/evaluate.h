@@ -106,7 +106,7 @@ struct kf_verdict {
 	enum kf_problem_kind kind;	/* the problem's: what that reference is */
 	bool baseline_live;
 	/* Where PyTorch tried both ways: which one baseline_ns is of ("eager",
-	 * "compile"; "" if only one was tried), and what each took by itself. */
+	 * "compile"; "" if only one was tried), and what each took alone. */
 	char baseline_way[16];
 	double eager_ns, compile_ns;	/* NaN: not tried */
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;

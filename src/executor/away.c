@@ -65,15 +65,14 @@ static enum kf_code code_by_name(const char *name)
 static enum kf_code trouble_of(const char *folder, struct kf_err *err)
 {
 	json_t *error = read_named(folder, "error.json");
+	const char *text = kf_json_str(error, "text", "no reason was given");
+	const char *kind = kf_json_str(error, "kind", "");
 	enum kf_code code = KF_OK;
 
 	/* A bad problem is passed over, as it is where it is judged here. */
 	if (error)
-		code = kf_fail(err, code_by_name(kf_json_str(error, "kind",
-							     "")), "the job %s could not be "
-			       "judged: %.300s", folder,
-			       kf_json_str(error, "text", "no reason was "
-					   "given"));
+		code = kf_fail(err, code_by_name(kind), "the job %s could not "
+			       "be judged: %.300s", folder, text);
 	json_decref(error);
 	return code;
 }

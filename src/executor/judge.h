@@ -45,8 +45,8 @@ void kf_generation_failure(const struct kf_candidate *candidate,
 			   struct kf_verdict *out);
 
 /* Compiles the platform's own example for this device below work_dir.
- * KF_E_UNAVAIL, with the compiler's words, if that is refused. *compiler (unless NULL) gets the first
- * line of its --version, or NULL; caller frees. */
+ * KF_E_UNAVAIL, with the compiler's words, if that is refused. *compiler
+ * (unless NULL) gets the first line of its --version, or NULL; caller frees. */
 KF_MUST_CHECK enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		const struct kf_device_info *device,
 		enum kf_sandbox_tier tier_min, const char *work_dir,

@@ -20,7 +20,8 @@ struct kf_setup_spec {
 	enum kf_sandbox_tier tier_min;
 	enum kf_baseline_use baseline;
 	const char *away;		/* the folder by way of which another
-					   machine judges (away.h); NULL: here */
+					   machine judges (away.h); NULL: here
+					   */
 	bool measure;			/* a card with measured ceilings */
 	const struct kf_log *log;
 	const volatile int *cancel;

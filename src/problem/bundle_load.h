@@ -14,8 +14,8 @@
 KF_MUST_CHECK enum kf_code kf_bundle_load(const char *folder,
 		struct kf_bundle *out, struct kf_err *err);
 
-/* From public/bundle.json alone (borrowed): what a prompt needs, and no data; no
- * sets, no stock. */
+/* From public/bundle.json alone (borrowed): what a prompt needs, and no data,
+ * no sets, no stock. */
 KF_MUST_CHECK enum kf_code kf_bundle_from_info(const json_t *info,
 		struct kf_bundle *out, struct kf_err *err);
 

@@ -52,8 +52,8 @@ struct kf_problem_spec {
 					   floating-point type, C: F32, F64 */
 	const struct kf_platform *platform;	/* where the baseline of a C problem
 					   is compiled for; a Python problem's
-					   reference runs on its device if PyTorch
-					   can; NULL: the CPU */
+					   reference runs on its device if
+					   PyTorch can; NULL: the CPU */
 	const char *device_id;		/* "cuda:1", and its name: of a device that
 					   PyTorch uses; else not looked at */
 	const char *device_name;
