@@ -266,10 +266,12 @@ $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
 
-$(STANDIN): tests/standin/libcuda.c $(BUILD)/flags
+$(STANDIN): $(wildcard tests/standin/*.[ch]) src/platform/cuda/api.h \
+		$(BUILD)/flags
 	@mkdir -p $(@D)
-	@echo 'CC   $<'
-	@$(CC) $(PLAIN_CFLAGS) -O1 -g -fPIC -shared -MF $@.d -o $@ $<
+	@echo 'CC   $@'
+	@$(CC) $(filter-out -MMD -MP,$(PLAIN_CFLAGS)) -O1 -g -fPIC -shared \
+		-o $@ $(filter %.c,$^)
 
 $(TRACE): $(TRACE_SRC) $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -293,5 +295,4 @@ $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags
 	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
-	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d \
-	$(BUILD)/tests/standin/*.d)
+	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d)

@@ -8,7 +8,7 @@
  * It shows that calls come in the right order with the right numbers. It shows
  * nothing about a device.
  */
-#include "libcuda.h"
+#include "standin.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -16,42 +16,19 @@
 #include <string.h>
 #include <time.h>
 
-#include "platform/cuda/api.h"
-
 #define ENTRIES_MAX	96
 #define OPS_MAX		4096
-#define ARGS_MAX	16
 #define ARG_BYTES	128
 #define MODULE_KERNELS	32
-#define MEMORY_BYTES	(UINT64_C(1) << 30)
 #define BLOCKS_MAX	4096
 #define INVALID_HANDLE	400
 #define DEADLOCK	999	/* of ours: a wait that nothing ends */
 
-/* Declared and defined at once: no header has them. */
-#define ENTRY(name, ...) \
-	int name(__VA_ARGS__); \
-	int name(__VA_ARGS__)
-#define ENTER() \
-	do { \
-		int entered = enter(__func__); \
-		if (entered) \
-			return entered; \
-	} while (0)
-
-/* What gives back does so after a fault too, and tells of it. */
-#define RELEASE() (counter_of(__func__)->calls++)
+#define RELEASE()	((void)standin_release(__func__))
 
 /* --- state ---------------------------------------------------------------- */
 
 struct counter { char name[56]; unsigned calls, after; int result; };
-
-struct kernel {
-	const char *name;
-	int (*run)(void *const *arg, const struct kf_cuda_launch *launch);
-	size_t bytes[ARGS_MAX];		/* of its parameters; 0 ends them */
-	int threads, fixed_shared, cluster;
-};
 
 struct function {
 	const struct kernel *kernel;
@@ -110,7 +87,13 @@ static struct counter *counter_of(const char *name)
 	return &world.counter[world.counters++];
 }
 
-static int enter(const char *name)
+int standin_release(const char *name)
+{
+	counter_of(name)->calls++;
+	return world.fault;
+}
+
+int standin_enter(const char *name)
 {
 	struct counter *c = counter_of(name);
 
@@ -125,11 +108,6 @@ static int enter(const char *name)
 	}
 	return c->result;
 }
-
-unsigned standin_calls(const char *entry);
-void standin_fail(const char *entry, unsigned after, int result);
-void standin_reset(void);
-unsigned standin_alive(void);
 
 unsigned standin_calls(const char *entry)
 {
@@ -172,6 +150,11 @@ static void *alive(size_t bytes)
 	return zeroed(bytes);
 }
 
+void standin_count_alive(int more)
+{
+	world.alive += (unsigned)more;
+}
+
 static void dead(void *what)
 {
 	world.alive--;
@@ -180,13 +163,7 @@ static void dead(void *what)
 
 /* --- memory --------------------------------------------------------------- */
 
-static void *pointer(uint64_t at)
-{
-	return (void *)(uintptr_t)at;
-}
-
-/* Does a range lie in one block of the device's? */
-static bool on_device(uint64_t at, uint64_t bytes)
+bool on_device(uint64_t at, uint64_t bytes)
 {
 	for (size_t i = 0; i < world.blocks; i++)
 		if (at >= world.block[i].at &&
@@ -203,7 +180,7 @@ ENTRY(cuMemAlloc_v2, uint64_t *at, size_t bytes)
 	ENTER();
 	if (!bytes)
 		return KF_CUDA_INVALID_VALUE;
-	if (bytes > MEMORY_BYTES - world.used || world.blocks == BLOCKS_MAX)
+	if (bytes > STANDIN_MEMORY_BYTES - world.used || world.blocks == BLOCKS_MAX)
 		return KF_CUDA_OUT_OF_MEMORY;
 	if (posix_memalign(&memory, 512, bytes))
 		abort();
@@ -231,8 +208,8 @@ ENTRY(cuMemFree_v2, uint64_t at)
 ENTRY(cuMemGetInfo_v2, size_t *free_bytes, size_t *total)
 {
 	ENTER();
-	*free_bytes = MEMORY_BYTES - world.used;
-	*total = MEMORY_BYTES;
+	*free_bytes = STANDIN_MEMORY_BYTES - world.used;
+	*total = STANDIN_MEMORY_BYTES;
 	return 0;
 }
 
@@ -277,248 +254,15 @@ ENTRY(cuMemHostUnregister, void *memory)
 	return world.fault;
 }
 
-/* --- kernels -------------------------------------------------------------- */
-
-static uint64_t u64(const void *arg)
-{
-	uint64_t value;
-
-	memcpy(&value, arg, sizeof(value));
-	return value;
-}
-
-static int i32(const void *arg)
-{
-	int value;
-
-	memcpy(&value, arg, sizeof(value));
-	return value;
-}
-
-static float f32(const void *arg)
-{
-	float value;
-
-	memcpy(&value, arg, sizeof(value));
-	return value;
-}
-
-/* (x, y, a, b, n): y = a x + b */
-static int run_axpb(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	const float *x = pointer(u64(arg[0]));
-	float *y = pointer(u64(arg[1])), a = f32(arg[2]), b = f32(arg[3]);
-	int64_t n = (int64_t)u64(arg[4]);
-
-	if ((int64_t)launch->grid[0] * launch->block[0] < n)
-		n = (int64_t)launch->grid[0] * launch->block[0];
-	if (!on_device(u64(arg[0]), (uint64_t)n * 4) ||
-	    !on_device(u64(arg[1]), (uint64_t)n * 4))
-		return KF_CUDA_ILLEGAL_ADDRESS;
-	for (int64_t i = 0; i < n; i++)
-		y[i] = a * x[i] + b;
-	return 0;
-}
-
-/* (x, y, z, a, b, n): z = a x + b y */
-static int run_axpby(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	const float *x = pointer(u64(arg[0])), *y = pointer(u64(arg[1]));
-	float *z = pointer(u64(arg[2])), a = f32(arg[3]), b = f32(arg[4]);
-	int64_t n = (int64_t)u64(arg[5]);
-
-	if ((int64_t)launch->grid[0] * launch->block[0] < n)
-		n = (int64_t)launch->grid[0] * launch->block[0];
-	for (int64_t i = 0; i < n; i++)
-		z[i] = a * x[i] + b * y[i];
-	return 0;
-}
-
-/* (x, w, y, n): y = x w */
-static int run_multiply(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	const float *x = pointer(u64(arg[0])), *w = pointer(u64(arg[1]));
-	float *y = pointer(u64(arg[2]));
-	int64_t n = (int64_t)u64(arg[3]);
-
-	(void)launch;
-	for (int64_t i = 0; i < n; i++)
-		y[i] = x[i] * w[i];
-	return 0;
-}
-
-/* (p, offset, value): one byte */
-static int run_poke(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	uint64_t at = u64(arg[0]) + u64(arg[1]);
-
-	(void)launch;
-	if (!on_device(at, 1))
-		return KF_CUDA_ILLEGAL_ADDRESS;
-	*(unsigned char *)pointer(at) = (unsigned char)i32(arg[2]);
-	return 0;
-}
-
-/* (s, y, n) with struct { float a; int b; double c; } s: y = s.a + s.b + s.c */
-static int run_by_value(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	struct { float a; int b; double c; } s;
-	float *y = pointer(u64(arg[1]));
-
-	(void)launch;
-	memcpy(&s, arg[0], sizeof(s));
-	for (int i = 0; i < i32(arg[2]); i++)
-		y[i] = s.a + (float)s.b + (float)s.c;
-	return 0;
-}
-
-/* (y, n): y = rank of the group in its cluster */
-static int run_cluster_rank(void *const *arg,
-			    const struct kf_cuda_launch *launch)
-{
-	float *y = pointer(u64(arg[0]));
-	unsigned size = 1;
-
-	if (launch->attribute_count)
-		size = launch->attribute[0].value.dim.x;
-	for (int i = 0; i < i32(arg[1]); i++)
-		y[i] = (float)((unsigned)i / launch->block[0] % size);
-	return 0;
-}
-
-/* (counter, y): y[0] = the groups that had come when the last one went on */
-static int run_grid_barrier(void *const *arg,
-			    const struct kf_cuda_launch *launch)
-{
-	float *y = pointer(u64(arg[1]));
-
-	for (unsigned i = 0; i < launch->grid[0]; i++)
-		y[i] = (float)launch->grid[0];
-	return 0;
-}
-
-/* (y, n): the last of n floats of dynamic shared memory, through it */
-static int run_shared(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	float *y = pointer(u64(arg[0]));
-	int n = i32(arg[1]);
-
-	y[0] = (unsigned)n * 4 <= launch->shared_bytes ? (float)(n - 1) : -1;
-	return 0;
-}
-
-/* (map, y): the first box, 8 x 8 floats */
-static int run_load_box(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	const unsigned char *map = arg[0];
-	const float *from = pointer(u64(map));
-	uint64_t row_bytes = u64(map + 8);
-	float *y = pointer(u64(arg[1]));
-
-	(void)launch;
-	for (uint64_t i = 0; i < 64; i++)
-		y[i] = from[i / 8 * (row_bytes / 4) + i % 8];
-	return 0;
-}
-
-/* (y): a variable of the module, counted up. Every call of this one is the
- * first, for a real module is loaded afresh. */
-static int run_count(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	float *y = pointer(u64(arg[0]));
-
-	(void)launch;
-	y[0] = 1;
-	return 0;
-}
-
-static int run_nothing(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	(void)arg;
-	(void)launch;
-	return 0;
-}
-
-static int run_illegal(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	(void)arg;
-	(void)launch;
-	return KF_CUDA_ILLEGAL_ADDRESS;
-}
-
-static int run_asserts(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	(void)arg;
-	(void)launch;
-	return KF_CUDA_ASSERT;
-}
-
-static int run_traps(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	(void)arg;
-	(void)launch;
-	return KF_CUDA_LAUNCH_FAILED;
-}
-
-static int run_misaligned(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	(void)arg;
-	(void)launch;
-	return KF_CUDA_MISALIGNED_ADDRESS;
-}
-
-/* (in, words, out): FNV over each chunk; like tools.c's only in that a change
- * is seen. */
-static int run_digest(void *const *arg, const struct kf_cuda_launch *launch)
-{
-	const unsigned char *in = pointer(u64(arg[0]));
-	uint64_t bytes = u64(arg[1]) * 16, chunk = UINT64_C(256) << 10;
-	uint64_t *out = pointer(u64(arg[2]));
-
-	for (unsigned k = 0; k < launch->grid[0]; k++) {
-		uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-		for (uint64_t i = k * chunk; i < bytes && i < (k + 1) * chunk;
-		     i++)
-			h = (h ^ in[i]) * UINT64_C(0x100000001b3);
-		out[k] += h;
-	}
-	return 0;
-}
-
-static const struct kernel kernels[] = {
-	{ .name = "axpb", .run = run_axpb, .bytes = { 8, 8, 4, 4, 8 } },
-	{ .name = "axpby", .run = run_axpby, .bytes = { 8, 8, 8, 4, 4, 8 } },
-	{ .name = "multiply", .run = run_multiply, .bytes = { 8, 8, 8, 8 } },
-	{ .name = "poke", .run = run_poke, .bytes = { 8, 8, 4 } },
-	{ .name = "by_value", .run = run_by_value, .bytes = { 16, 8, 4 } },
-	{ .name = "cluster_rank", .run = run_cluster_rank, .bytes = { 8, 4 } },
-	{ .name = "grid_barrier", .run = run_grid_barrier, .bytes = { 8, 8 } },
-	{ .name = "shared", .run = run_shared, .bytes = { 8, 4 } },
-	{ .name = "load_box", .run = run_load_box, .bytes = { 128, 8 } },
-	{ .name = "count", .run = run_count, .bytes = { 8 } },
-	{ .name = "nothing", .run = run_nothing, .bytes = { 0 } },
-	{ .name = "bounded", .run = run_nothing, .threads = 64 },
-	{ .name = "explicit_cluster", .run = run_nothing, .cluster = 2 },
-	{ .name = "static_shared", .run = run_nothing, .fixed_shared = 4096 },
-	{ .name = "illegal", .run = run_illegal, .bytes = { 8 } },
-	{ .name = "asserts", .run = run_asserts, .bytes = { 4 } },
-	{ .name = "traps", .run = run_traps, .bytes = { 4 } },
-	{ .name = "misaligned", .run = run_misaligned, .bytes = { 8 } },
-	{ .name = "endless", .run = run_nothing, .bytes = { 8 } },
-	{ .name = "kf_digest", .run = run_digest, .bytes = { 8, 8, 8 } },
-	{ .name = "kf_peak", .run = run_nothing, .bytes = { 8, 4 } },
-};
-
 /* --- modules -------------------------------------------------------------- */
 
 static void add_function(struct module *m, const char *name, size_t len)
 {
-	for (size_t i = 0; i < KF_COUNT(kernels); i++)
-		if (strlen(kernels[i].name) == len &&
-		    strncmp(kernels[i].name, name, len) == 0 &&
+	for (size_t i = 0; i < standin_kernel_count; i++)
+		if (strlen(standin_kernel[i].name) == len &&
+		    strncmp(standin_kernel[i].name, name, len) == 0 &&
 		    m->count < MODULE_KERNELS)
-			m->function[m->count++].kernel = &kernels[i];
+			m->function[m->count++].kernel = &standin_kernel[i];
 }
 
 /* Of real code: a section ".text.NAME" for each kernel. */
@@ -1035,131 +779,4 @@ ENTRY(cuGraphDestroy, void *graph)
 {
 	RELEASE();
 	return graph_free(graph);
-}
-
-/* --- devices -------------------------------------------------------------- */
-
-ENTRY(cuInit, unsigned flags)
-{
-	ENTER();
-	(void)flags;
-	return 0;
-}
-
-ENTRY(cuDriverGetVersion, int *version)
-{
-	*version = 13000;
-	return 0;
-}
-
-ENTRY(cuGetErrorName, int result, const char **name)
-{
-	*name = result == KF_CUDA_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
-						: "CUDA_ERROR_OTHER";
-	return 0;
-}
-
-ENTRY(cuDeviceGetCount, int *count)
-{
-	ENTER();
-	*count = 2;
-	return 0;
-}
-
-ENTRY(cuDeviceGet, int *device, int ordinal)
-{
-	ENTER();
-	*device = ordinal;
-	return 0;
-}
-
-ENTRY(cuDeviceGetName, char *name, int len, int device)
-{
-	ENTER();
-	snprintf(name, (size_t)len, "Stand-in %d", device);
-	return 0;
-}
-
-ENTRY(cuDeviceGetUuid, unsigned char uuid[16], int device)
-{
-	ENTER();
-	memset(uuid, 0xa0 + device, 16);
-	return 0;
-}
-
-ENTRY(cuDeviceTotalMem_v2, size_t *bytes, int device)
-{
-	ENTER();
-	(void)device;
-	*bytes = MEMORY_BYTES;
-	return 0;
-}
-
-ENTRY(cuDeviceGetAttribute, int *value, int attribute, int device)
-{
-	static const struct { int attribute, value; } rows[] = {
-		{ KF_CUDA_MAX_THREADS_PER_BLOCK, 1024 },
-		{ KF_CUDA_MAX_BLOCK_DIM_X, 1024 },
-		{ KF_CUDA_MAX_BLOCK_DIM_X + 1, 1024 },
-		{ KF_CUDA_MAX_BLOCK_DIM_X + 2, 64 },
-		{ KF_CUDA_MAX_GRID_DIM_X, 2147483647 },
-		{ KF_CUDA_MAX_GRID_DIM_X + 1, 65535 },
-		{ KF_CUDA_MAX_GRID_DIM_X + 2, 65535 },
-		{ KF_CUDA_CLOCK_RATE, 1980000 },
-		{ KF_CUDA_MULTIPROCESSOR_COUNT, 4 },
-		{ KF_CUDA_MEMORY_CLOCK_RATE, 2619000 },
-		{ KF_CUDA_GLOBAL_MEMORY_BUS_WIDTH, 5120 },
-		{ KF_CUDA_L2_CACHE_SIZE, 1 << 20 },
-		{ KF_CUDA_MAX_THREADS_PER_MULTIPROCESSOR, 2048 },
-		{ KF_CUDA_COMPUTE_CAPABILITY_MAJOR, 9 },
-		{ KF_CUDA_COMPUTE_CAPABILITY_MINOR, 0 },
-		{ KF_CUDA_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472 },
-		{ KF_CUDA_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536 },
-		{ KF_CUDA_COOPERATIVE_LAUNCH, 1 },
-		{ KF_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448 },
-		{ KF_CUDA_READ_ONLY_HOST_REGISTER_SUPPORTED, 1 },
-		{ KF_CUDA_CLUSTER_LAUNCH, 1 },
-		{ KF_CUDA_TENSOR_MAP_ACCESS_SUPPORTED, 1 },
-	};
-
-	ENTER();
-	(void)device;
-	for (size_t i = 0; i < KF_COUNT(rows); i++)
-		if (rows[i].attribute == attribute) {
-			*value = rows[i].value;
-			return 0;
-		}
-	return KF_CUDA_INVALID_VALUE;
-}
-
-ENTRY(cuDevicePrimaryCtxRetain, void **context, int device)
-{
-	static char the_context;
-
-	ENTER();
-	(void)device;
-	world.alive++;
-	*context = &the_context;
-	return 0;
-}
-
-ENTRY(cuDevicePrimaryCtxRelease_v2, int device)
-{
-	RELEASE();
-	(void)device;
-	world.alive--;
-	return world.fault;
-}
-
-ENTRY(cuCtxSetCurrent, void *context)
-{
-	ENTER();
-	(void)context;
-	return 0;
-}
-
-ENTRY(cuCtxResetPersistingL2Cache, void)
-{
-	ENTER();
-	return 0;
 }

@@ -17,4 +17,9 @@ typedef void standin_reset_fn(void);
 /* Blocks of memory, streams, events, modules, graphs and contexts alive. */
 typedef unsigned standin_alive_fn(void);
 
+standin_calls_fn standin_calls;
+standin_fail_fn standin_fail;
+standin_reset_fn standin_reset;
+standin_alive_fn standin_alive;
+
 #endif

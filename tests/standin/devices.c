@@ -1,0 +1,130 @@
+/* Two devices that look like Hopper ones with four multiprocessors. */
+#include "standin.h"
+
+#include <stdio.h>
+
+ENTRY(cuInit, unsigned flags)
+{
+	ENTER();
+	(void)flags;
+	return 0;
+}
+
+ENTRY(cuDriverGetVersion, int *version)
+{
+	*version = 13000;
+	return 0;
+}
+
+ENTRY(cuGetErrorName, int result, const char **name)
+{
+	*name = result == KF_CUDA_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
+						: "CUDA_ERROR_OTHER";
+	return 0;
+}
+
+ENTRY(cuDeviceGetCount, int *count)
+{
+	ENTER();
+	*count = 2;
+	return 0;
+}
+
+ENTRY(cuDeviceGet, int *device, int ordinal)
+{
+	ENTER();
+	*device = ordinal;
+	return 0;
+}
+
+ENTRY(cuDeviceGetName, char *name, int len, int device)
+{
+	ENTER();
+	snprintf(name, (size_t)len, "Stand-in %d", device);
+	return 0;
+}
+
+ENTRY(cuDeviceGetUuid, unsigned char uuid[16], int device)
+{
+	ENTER();
+	memset(uuid, 0xa0 + device, 16);
+	return 0;
+}
+
+ENTRY(cuDeviceTotalMem_v2, size_t *bytes, int device)
+{
+	ENTER();
+	(void)device;
+	*bytes = STANDIN_MEMORY_BYTES;
+	return 0;
+}
+
+ENTRY(cuDeviceGetAttribute, int *value, int attribute, int device)
+{
+	static const struct { int attribute, value; } rows[] = {
+		{ KF_CUDA_MAX_THREADS_PER_BLOCK, 1024 },
+		{ KF_CUDA_MAX_BLOCK_DIM_X, 1024 },
+		{ KF_CUDA_MAX_BLOCK_DIM_X + 1, 1024 },
+		{ KF_CUDA_MAX_BLOCK_DIM_X + 2, 64 },
+		{ KF_CUDA_MAX_GRID_DIM_X, 2147483647 },
+		{ KF_CUDA_MAX_GRID_DIM_X + 1, 65535 },
+		{ KF_CUDA_MAX_GRID_DIM_X + 2, 65535 },
+		{ KF_CUDA_CLOCK_RATE, 1980000 },
+		{ KF_CUDA_MULTIPROCESSOR_COUNT, 4 },
+		{ KF_CUDA_MEMORY_CLOCK_RATE, 2619000 },
+		{ KF_CUDA_GLOBAL_MEMORY_BUS_WIDTH, 5120 },
+		{ KF_CUDA_L2_CACHE_SIZE, 1 << 20 },
+		{ KF_CUDA_MAX_THREADS_PER_MULTIPROCESSOR, 2048 },
+		{ KF_CUDA_COMPUTE_CAPABILITY_MAJOR, 9 },
+		{ KF_CUDA_COMPUTE_CAPABILITY_MINOR, 0 },
+		{ KF_CUDA_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472 },
+		{ KF_CUDA_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536 },
+		{ KF_CUDA_COOPERATIVE_LAUNCH, 1 },
+		{ KF_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448 },
+		{ KF_CUDA_READ_ONLY_HOST_REGISTER_SUPPORTED, 1 },
+		{ KF_CUDA_CLUSTER_LAUNCH, 1 },
+		{ KF_CUDA_TENSOR_MAP_ACCESS_SUPPORTED, 1 },
+	};
+
+	ENTER();
+	(void)device;
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		if (rows[i].attribute == attribute) {
+			*value = rows[i].value;
+			return 0;
+		}
+	return KF_CUDA_INVALID_VALUE;
+}
+
+ENTRY(cuDevicePrimaryCtxRetain, void **context, int device)
+{
+	static char the_context;
+
+	ENTER();
+	(void)device;
+	standin_count_alive(1);
+	*context = &the_context;
+	return 0;
+}
+
+ENTRY(cuDevicePrimaryCtxRelease_v2, int device)
+{
+	int released = standin_release(__func__);
+
+	(void)device;
+	standin_count_alive(-1);
+	return released;
+}
+
+ENTRY(cuCtxSetCurrent, void *context)
+{
+	ENTER();
+	(void)context;
+	return 0;
+}
+
+ENTRY(cuCtxResetPersistingL2Cache, void)
+{
+	ENTER();
+	return 0;
+}
