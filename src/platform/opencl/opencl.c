@@ -4,7 +4,8 @@
 
 #include "platform/drivers.h"
 
-#define VENDORS "/etc/OpenCL/vendors"
+/* Names the folder (or file) that says which drivers there are. */
+#define VENDORS_VARIABLE "OCL_ICD_VENDORS"
 
 /* What OpenCL's loader, a driver, its compiler and its linker read. PoCL looks
  * for processors and memory in /sys, and runs ld. */
@@ -20,10 +21,17 @@ static const char *const nodes[] = {
 	"/dev/nvidia4", "/dev/nvidia5", "/dev/nvidia6", "/dev/nvidia7",
 };
 
+static const char *vendors(void)
+{
+	const char *asked = getenv(VENDORS_VARIABLE);
+
+	return asked && asked[0] ? asked : "/etc/OpenCL/vendors";
+}
+
 /* Is there a driver that is not PoCL, which needs no device nodes? */
 static bool needs_nodes(void)
 {
-	DIR *dir = opendir(VENDORS);
+	DIR *dir = opendir(vendors());
 	struct dirent *entry;
 	bool found = false;
 
@@ -46,6 +54,8 @@ static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 	for (size_t i = 0; i < KF_COUNT(folders); i++)
 		if (kf_path_exists(folders[i]))
 			add(arg, folders[i], false);
+	if (kf_path_exists(vendors()))
+		add(arg, vendors(), false);
 	for (size_t i = 0; needs_nodes() && i < KF_COUNT(nodes); i++)
 		if (kf_path_exists(nodes[i]))
 			add(arg, nodes[i], true);
@@ -57,7 +67,7 @@ static const char *const env[] = {
 	"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu"
 		":/usr/lib64:/usr/lib",
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
-	"OCL_ICD_VENDORS", NULL
+	VENDORS_VARIABLE, NULL
 };
 
 const struct kf_driver kf_driver_opencl = {
