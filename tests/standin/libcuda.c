@@ -180,7 +180,8 @@ ENTRY(cuMemAlloc_v2, uint64_t *at, size_t bytes)
 	ENTER();
 	if (!bytes)
 		return KF_CUDA_INVALID_VALUE;
-	if (bytes > STANDIN_MEMORY_BYTES - world.used || world.blocks == BLOCKS_MAX)
+	if (bytes > STANDIN_MEMORY_BYTES - world.used ||
+	    world.blocks == BLOCKS_MAX)
 		return KF_CUDA_OUT_OF_MEMORY;
 	if (posix_memalign(&memory, 512, bytes))
 		abort();
