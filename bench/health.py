@@ -67,7 +67,7 @@ def size_of(path, settings):
     words = []
     for setting in settings:
         name, value = setting.split("=", 1)
-        published = re.search(rf"^{re.escape(name)}\s*=\s*(.*?)\s*(#.*)?$",
+        published = re.search(rf"^{re.escape(name)}\s*=\s*(.*?)\s*([;#].*)?$",
                               source, re.M)
         words.append(f"{name}={value}, published "
                      f"{published[1] if published else '?'}")
