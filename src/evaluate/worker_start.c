@@ -1,0 +1,269 @@
+/* worker_start.c - a worker's process is made, greets, and loads a program. */
+#include "evaluate/worker.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "evaluate/place.h"
+#include "evaluate/worker_talk.h"
+
+#define SPINS		1000u		/* 10 to 50 microseconds */
+#define READY_NS	(20 * KF_NS_PER_S)	/* for a process to start */
+#define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
+#define PINGS		20u
+
+/* Processors this process may use. */
+static unsigned processors(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	/* A machine with more than 1,024 makes it fail, and has many. */
+	return sched_getaffinity(0, sizeof(set), &set)
+		? 2 : (unsigned)CPU_COUNT(&set);
+}
+
+/* The kernel's word on who greets us, as we number processes. */
+static bool read_hello(int fd, pid_t *pid)
+{
+	union { struct cmsghdr align; char bytes[256]; } control;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct ucred who;
+
+	if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c;
+	     c = CMSG_NXTHDR(&message, c)) {
+		if (c->cmsg_level != SOL_SOCKET ||
+		    c->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&who, CMSG_DATA(c), sizeof(who));
+		*pid = who.pid;
+		return who.pid > 0;
+	}
+	return false;
+}
+
+/* Nothing of the candidate's has run yet: what goes wrong is ours. */
+static enum kf_code early_end(struct kf_worker *w, bool ended,
+			      struct kf_err *err)
+{
+	struct kf_outcome outcome = { 0 };
+	enum kf_code code = kf_talk_bury(w, ended, &outcome, err);
+
+	if (!code && outcome.end == KF_END_CANCELED && ended)
+		code = kf_fail(err, KF_E_CANCELED, "stopped");
+	if (!code)
+		code = kf_fail(err, KF_E_UNAVAIL, "the runner did not start "
+			       "(%s): %.300s", outcome.detail[0]
+			       ? outcome.detail : kf_end_name(outcome.end),
+			       kf_buf_str(&outcome.errout));
+	kf_outcome_release(&outcome);
+	return code;
+}
+
+static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	pid_t pid = 0;
+
+	while (!read_hello(w->hello_fd, &pid)) {
+		struct pollfd p = { .fd = w->hello_fd, .events = POLLIN };
+
+		if (w->cancel && *w->cancel)
+			return kf_fail(err, KF_E_CANCELED, "stopped");
+		if (kf_sandbox_ended(w->box))
+			return early_end(w, true, err);
+		if (kf_now_ns() - start_ns > READY_NS)
+			return early_end(w, false, err);
+		poll(&p, 1, (int)(KF_TALK_SLICE_NS / KF_NS_PER_MS));
+	}
+	close(w->hello_fd);
+	w->hello_fd = -1;
+	if (w->driver->two_part)
+		return KF_OK;
+	kf_pause_init(&w->pause, pid);
+	if (!kf_pause_begin(&w->pause) || !kf_pause_settle(&w->pause))
+		return kf_fail(err, KF_E_UNAVAIL, "cannot pause process %d",
+			       (int)pid);
+	return KF_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A command that only the runner's own code answers. */
+static enum kf_code own_command(struct kf_worker *w,
+				enum kf_host_command command,
+				uint64_t *took_ns, struct kf_err *err)
+{
+	enum kf_wait why = kf_talk_transact(w, command, KF_TALK_BETWEEN_NS,
+					    took_ns);
+
+	if (why == KF_WAIT_CANCELED)
+		return kf_fail(err, KF_E_CANCELED, "stopped");
+	return why == KF_WAIT_ANSWERED ? KF_OK :
+	       early_end(w, why == KF_WAIT_ENDED, err);
+}
+
+/* The lesser of this one and of those before it. */
+static uint64_t least_handshake(struct kf_handshakes *seen,
+				const struct kf_driver *driver, uint64_t ns)
+{
+	for (size_t i = 0; seen && i < KF_HANDSHAKE_DRIVERS; i++) {
+		if (!seen->of[i].driver)
+			seen->of[i].driver = driver;
+		if (seen->of[i].driver != driver)
+			continue;
+		if (!seen->of[i].ns_least || ns < seen->of[i].ns_least)
+			seen->of[i].ns_least = ns;
+		return seen->of[i].ns_least;
+	}
+	return ns;
+}
+
+/* Empty calls, made exactly as a timed call is. */
+static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
+{
+	uint64_t took_ns[PINGS];
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < PINGS; i++)
+		code = own_command(w, KF_HOST_PING, &took_ns[i], err);
+	if (code)
+		return code;
+	qsort(took_ns, PINGS, sizeof(took_ns[0]), by_value);
+	w->ping_ns_min = least_handshake(w->handshakes, w->driver,
+					 took_ns[0]);
+	w->ping_ns_median = took_ns[PINGS / 2];
+	return KF_OK;
+}
+
+static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
+			 struct kf_err *err)
+{
+	struct kf_outcome outcome = { 0 };
+	enum kf_wait why = kf_talk_transact(w, KF_HOST_LOAD, LOAD_NS,
+					    &end->time_ns);
+	enum kf_code code = KF_OK;
+	uint32_t trouble;
+
+	if (why != KF_WAIT_ANSWERED)
+		return kf_talk_fail(w, why, KF_HOST_LOAD, LOAD_NS, end, err);
+	trouble = kf_arena_reply(&w->arena)->code;
+	if (trouble)
+		return kf_talk_trouble(w, trouble, KF_HOST_LOAD, end, err);
+	kf_talk_text(w, end->text, sizeof(end->text));
+	if (end->text[0]) {
+		end->state = w->driver->two_part ? KF_CALL_LAUNCH :
+			KF_CALL_LOAD;
+		code = kf_talk_bury(w, false, &outcome, err);
+		kf_outcome_release(&outcome);
+	}
+	return code;
+}
+
+/* A folder for what the driver's runtimes leave in /dev/shm, beside the
+ * artefact, where whoever cleans up after a kill will look. */
+static enum kf_code make_shm(struct kf_worker *w, const char *artefact_path,
+			     struct kf_err *err)
+{
+	char *path;
+
+	if (!w->driver->runtime)
+		return KF_OK;
+	path = kf_format("%s.shm.XXXXXX", artefact_path);
+	if (!mkdtemp(path)) {
+		free(path);
+		return kf_fail_errno(err, "cannot make a folder beside %s",
+				     artefact_path);
+	}
+	w->shm_path = path;
+	return KF_OK;
+}
+
+enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_err *err)
+{
+	struct kf_worker *w = kf_alloc(sizeof(*w));
+	int pair[2] = { -1, -1 }, on = 1;
+	enum kf_code code;
+
+	*out = NULL;
+	w->driver = spec->platform->driver;
+	w->handshakes = spec->handshakes;
+	w->in_process = w->driver->in_process || spec->device_in_process;
+	w->cancel = spec->cancel;
+	w->hello_fd = -1;
+	kf_pause_init(&w->pause, 0);
+	kf_arena_empty(&w->arena);
+	code = make_shm(w, spec->artefact_path, err);
+	if (code)
+		goto out;
+	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
+			     spec->device_id, spec->limits.memory_bytes,
+			     processors() > 1 ? SPINS : 0, err);
+	if (code)
+		goto out;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))) {
+		code = kf_fail_errno(err, "cannot make a socket");
+		goto out;
+	}
+	w->hello_fd = pair[0];
+	code = kf_place_worker(spec, &w->arena, w->shm_path, pair[1], &w->box,
+			       err);
+	if (!code)
+		code = wait_for_hello(w, err);
+out:
+	if (pair[1] >= 0)
+		close(pair[1]);
+	if (code)
+		kf_worker_free(w);
+	else
+		*out = w;
+	return code;
+}
+
+enum kf_code kf_worker_load(struct kf_worker *w, struct kf_call_end *end,
+			    struct kf_err *err)
+{
+	enum kf_code code;
+	uint64_t took_ns;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	code = own_command(w, KF_HOST_READY, &took_ns, err);
+	if (!code)
+		code = calibrate(w, err);
+	return code ? code : load(w, end, err);
+}
+
+enum kf_code kf_worker_start(const struct kf_worker_spec *spec,
+			     struct kf_worker **out, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	enum kf_code code = kf_worker_begin(spec, out, err);
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (code)
+		return code;
+	code = kf_worker_load(*out, end, err);
+	if (code) {
+		kf_worker_free(*out);
+		*out = NULL;
+	}
+	return code;
+}

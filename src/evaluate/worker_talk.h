@@ -1,0 +1,57 @@
+/*
+ * worker_talk.h - one command to a worker's process and its answer, and what is
+ * said about the candidate if there is none. Part of worker.c and
+ * worker_start.c.
+ */
+#ifndef KF_EVALUATE_WORKER_TALK_H
+#define KF_EVALUATE_WORKER_TALK_H
+
+#include "evaluate/arena.h"
+#include "evaluate/pause.h"
+#include "evaluate/worker_end.h"
+
+#define KF_TALK_SLICE_NS   (8 * KF_NS_PER_MS)	/* between looks at the sandbox */
+#define KF_TALK_BETWEEN_NS (20 * KF_NS_PER_S)	/* for what only our own code
+						   answers */
+
+struct kf_worker {
+	const struct kf_driver *driver;
+	struct kf_handshakes *handshakes;	/* borrowed; may be NULL */
+	/* Is it the candidate's doing when its process ends? */
+	bool in_process;
+	const volatile int *cancel;
+	struct kf_arena arena;
+	struct kf_sandbox *box;
+	int hello_fd;			/* -1 once it has been heard */
+	char *shm_path;			/* its /dev/shm; NULL if it needs none */
+	bool dead;
+	struct kf_pause pause;		/* paused but while it has a command; a
+					   device runner never is */
+	bool untidy;			/* there was a call since the last TIDY */
+	bool has_run;			/* kf_forward, once */
+	unsigned sequence;		/* of the last command */
+	uint64_t ping_ns_min, ping_ns_median;
+	enum kf_sandbox_tier tier;
+	uint64_t memory_bytes_peak;
+};
+
+/* Sends it and waits. *took_ns is what that took by our clock. */
+enum kf_wait kf_talk_transact(struct kf_worker *worker,
+			      enum kf_host_command command,
+			      uint64_t timeout_ns, uint64_t *took_ns);
+/* Ends the process, whatever it does, and learns what the sandbox knows. */
+enum kf_code kf_talk_bury(struct kf_worker *worker, bool ended,
+			  struct kf_outcome *outcome, struct kf_err *err);
+/* The command was not answered: buries the worker and says why. */
+enum kf_code kf_talk_fail(struct kf_worker *worker, enum kf_wait why,
+			  enum kf_host_command command, uint64_t timeout_ns,
+			  struct kf_call_end *end, struct kf_err *err);
+/* The reply's sentence, made harmless. */
+void kf_talk_text(const struct kf_worker *worker, char *out, size_t size);
+/* The runner says that something of ours failed. Where the candidate's code
+ * shares its process, that is the candidate speaking. */
+enum kf_code kf_talk_trouble(struct kf_worker *worker, uint32_t code,
+			     enum kf_host_command command,
+			     struct kf_call_end *end, struct kf_err *err);
+
+#endif
