@@ -9,9 +9,6 @@
 /* Where kernels run in the runner's process a vendor's compiler may put off its
  * work to their first launch. */
 #define FIRST_NS	(20 * KF_NS_PER_S)
-/* The device's clock may differ from ours by a part, and by so much. */
-#define CLOCK_PART	100u
-#define CLOCK_NS	10000u
 
 /* --- calls -------------------------------------------------------------- */
 
@@ -119,7 +116,7 @@ static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
 	end->wall_ns = end->time_ns;
 	if (!device_ns)
 		return KF_OK;
-	if (device_ns > took_ns + took_ns / CLOCK_PART + CLOCK_NS) {
+	if (!kf_worker_clock_holds(device_ns, took_ns)) {
 		kf_worker_stop(w);
 		return kf_fail(err, KF_E_IO, "the clock of the device says "
 			       "%.3g ms for a call that took %.3g ms",

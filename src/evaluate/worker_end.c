@@ -2,6 +2,10 @@
 
 #include <signal.h>
 
+/* A device's clock may differ from ours by a part, and by so much. */
+#define CLOCK_PART	100u
+#define CLOCK_NS	10000u
+
 const char *kf_worker_doing(enum kf_host_command command)
 {
 	static const char *const doing[KF_HOST_COMMANDS] = {
@@ -197,4 +201,10 @@ void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 	} else {
 		explain_end(outcome, fault, about, end);
 	}
+}
+
+bool kf_worker_clock_holds(uint64_t device_ns, uint64_t took_ns)
+{
+	return device_ns <= took_ns ||
+		device_ns - took_ns <= took_ns / CLOCK_PART + CLOCK_NS;
 }

@@ -38,4 +38,7 @@ void kf_worker_explain(enum kf_wait why, const struct kf_end_about *about,
 /* Its output alone: the end of what was printed, first stdout, then stderr. */
 void kf_end_output(const struct kf_outcome *outcome, struct kf_call_end *end);
 
+/* Can a call that took_ns by our clock have taken device_ns by a device's? */
+bool kf_worker_clock_holds(uint64_t device_ns, uint64_t took_ns);
+
 #endif

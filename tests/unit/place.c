@@ -1,6 +1,6 @@
 /*
- * What a driver wants of a sandbox's environment and files, and where in the
- * shared inputs a byte lies that a device has changed.
+ * What a driver wants of a sandbox's environment and files, where in the shared
+ * inputs a byte lies that a device has changed, and what its clock may say.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "evaluate/place.h"
+#include "evaluate/worker_end.h"
 
 static void add_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		      void *arg)
@@ -113,12 +114,26 @@ static void test_a_changed_byte_is_found_in_its_tensor(void **state)
 	kf_arena_release(&arena);
 }
 
+/* A part of a call cannot take longer than the call, but for what two clocks
+ * may differ by. */
+static void test_a_devices_clock_is_held_against_ours(void **state)
+{
+	(void)state;
+	assert_true(kf_worker_clock_holds(0, 0));
+	assert_true(kf_worker_clock_holds(900000, KF_NS_PER_MS));
+	assert_true(kf_worker_clock_holds(1005000, KF_NS_PER_MS));
+	assert_false(kf_worker_clock_holds(1030000, KF_NS_PER_MS));
+	assert_false(kf_worker_clock_holds(2 * KF_NS_PER_S, KF_NS_PER_S));
+	assert_false(kf_worker_clock_holds(UINT64_MAX, KF_NS_PER_S));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_drivers_variables_come_first),
 		cmocka_unit_test(test_what_is_shown_is_shown_once),
 		cmocka_unit_test(test_a_changed_byte_is_found_in_its_tensor),
+		cmocka_unit_test(test_a_devices_clock_is_held_against_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
