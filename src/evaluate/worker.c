@@ -104,13 +104,14 @@ bool kf_worker_changed(const struct kf_worker *w, size_t *tensor,
 	return true;
 }
 
-/* The device's own time stands for ours where it has a clock. It cannot be
- * longer than the call was: then its clock, or our use of it, is broken. */
+/* The device's own time stands for ours where it has a clock, and where no
+ * kernel runs in the process that reads it. It cannot be longer than the call
+ * was: then its clock, or our use of it, is broken. */
 static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
 				     struct kf_call_end *end,
 				     struct kf_err *err)
 {
-	uint64_t device_ns = w->driver->two_part ?
+	uint64_t device_ns = w->driver->two_part && !w->in_process ?
 		kf_arena_reply(&w->arena)->device_ns : 0;
 
 	end->wall_ns = end->time_ns;

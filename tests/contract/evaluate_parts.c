@@ -76,7 +76,7 @@ static void test_each_program_gets_what_it_deserves(void **state)
 	closedir(dir);
 }
 
-static void test_a_good_program_has_the_devices_time_and_its_plan(void **state)
+static void test_a_good_program_has_a_time_and_its_plan(void **state)
 {
 	const struct fixture *f = *state;
 	struct kf_buf text = { .max = 1u << 20 };
@@ -89,9 +89,13 @@ static void test_a_good_program_has_the_devices_time_and_its_plan(void **state)
 	assert_int_equal(v.call_count, CALLS);
 	assert_int_equal(v.in_process, f->device.in_process);
 	timing = json_object_get(v.evidence, "timing");
-	assert_string_equal(kf_json_str(timing, "clock", ""), "device");
+	/* A clock that the kernels could reach is not believed. */
+	assert_string_equal(kf_json_str(timing, "clock", ""),
+			    f->device.in_process ? "kforge" : "device");
 	wall_ns = json_number_value(json_object_get(timing, "wall_ns_mean"));
-	assert_true(v.time_ns > 0 && v.time_ns <= 2 * wall_ns);
+	assert_true(v.time_ns > 0);
+	if (!f->device.in_process)
+		assert_true(v.time_ns <= 2 * wall_ns);
 	plan = json_object_get(v.evidence, "plan");
 	prepare = json_object_get(v.evidence, "plan_prepare");
 	assert_int_equal(json_array_size(plan), 2);
@@ -151,7 +155,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, need_device)
 	const struct CMUnitTest tests[] = {
 		T(test_each_program_gets_what_it_deserves),
-		T(test_a_good_program_has_the_devices_time_and_its_plan),
+		T(test_a_good_program_has_a_time_and_its_plan),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
