@@ -172,6 +172,7 @@ static json_t *device_of(const struct kf_device_info *device)
 	set_text(object, "id", device->id);
 	set_text(object, "name", device->name);
 	set_text(object, "arch", device->arch);
+	set(object, "in_process", json_boolean(device->in_process));
 	set_count(object, "units", device->units);
 	set_count(object, "memory_bytes", device->memory_bytes);
 	set(object, "card", card_of(device));

@@ -456,6 +456,11 @@ static void test_two_part_platforms_are_shown_the_launch_api(void **state)
 	check_has(&prompt, kf_buf_str(&header));
 	check_has(&prompt, "The kernels are in `kernels.zz`; `host.c` defines");
 	check_has(&prompt, "recorded, not run");
+	check_has(&prompt, "The time of a call is the device's");
+	kf_prompt_release(&prompt);
+	f->device.in_process = true;
+	make(f, &prompt);
+	check_has(&prompt, "taken from outside: launching its kernels");
 	kf_prompt_release(&prompt);
 	kf_buf_release(&header);
 }
