@@ -167,7 +167,8 @@ def variables():
         found |= set(re.findall(r'getenv\("([A-Z_]+)"\)', text))
     # What we set for others, and what every program reads.
     return {name for name in found if name not in
-            ("PATH", "HOME", "KFORGE_ATTEMPT", "KFORGE_PROBLEM")
+            ("PATH", "HOME", "KFORGE_ATTEMPT", "KFORGE_PROBLEM",
+             "OMP_NUM_THREADS")
             and not name.startswith("OPENBLAS_")}
 
 
