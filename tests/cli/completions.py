@@ -168,7 +168,7 @@ def variables():
     # What we set for others, and what every program reads.
     return {name for name in found if name not in
             ("PATH", "HOME", "KFORGE_ATTEMPT", "KFORGE_PROBLEM",
-             "OMP_NUM_THREADS")
+             "OMP_NUM_THREADS", "LD_LIBRARY_PATH")
             and not name.startswith("OPENBLAS_")}
 
 
