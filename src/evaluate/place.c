@@ -1,6 +1,5 @@
 #include "evaluate/place.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define RUNNER		"/kforge-runner"
@@ -11,24 +10,10 @@
  * and their caches, and one more copy of each tensor. */
 #define DEVICE_BYTES	(UINT64_C(3) << 30)
 
-static void add_path(void *arg, const char *path, bool writable)
-{
-	struct kf_binds *binds = arg;
-	struct stat st;
-
-	if (stat(path, &st))
-		return;
-	if (S_ISCHR(st.st_mode) ||
-	    (S_ISDIR(st.st_mode) && strncmp(path, "/dev/", 5) == 0))
-		kf_binds_device(binds, path);
-	else if (writable || !kf_binds_cover(binds, path))
-		kf_binds_add(binds, path, NULL, writable, true);
-}
-
 void kf_place_paths(const struct kf_driver *driver, enum kf_driver_place place,
 		    struct kf_binds *binds)
 {
-	kf_driver_paths(driver, place, add_path, binds);
+	kf_driver_paths(driver, place, kf_binds_path, binds);
 }
 
 static void add_word(struct kf_place_env *env, char *word)

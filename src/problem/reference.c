@@ -13,7 +13,7 @@
 #define EXIT_NO_TORCH 3		/* reference.py: import torch failed */
 #define EXIT_NO_SPACE 4		/* reference.py: the disk is full */
 #define ENV_MAX 64
-#define BIND_MAX 128
+#define BIND_MAX 512	/* a driver has many libraries */
 
 /* Lists that a sandbox spec points to. */
 struct lists {
@@ -58,13 +58,6 @@ bool kf_problem_on_device(const struct kf_problem_spec *spec)
 	return spec->platform && spec->platform->driver->torch_device;
 }
 
-/* What the device's driver needs, and a compiler for torch.compile. Torch sees
- * one device only, so it is its first. */
-static void add_path(void *arg, const char *path, bool writable)
-{
-	kf_binds_add(arg, path, NULL, writable, true);
-}
-
 /* torch.compile's compiler looks for the driver's library by a program that no
  * sandbox shows, unless it is told. */
 static void tell_triton(struct lists *lists)
@@ -83,6 +76,8 @@ static void tell_triton(struct lists *lists)
 	}
 }
 
+/* What the device's driver needs, and a compiler for torch.compile. Torch sees
+ * one device only, so it is its first. */
 static void add_device(struct lists *lists, const struct kf_problem_spec *about)
 {
 	const struct kf_driver *driver;
@@ -98,7 +93,8 @@ static void add_device(struct lists *lists, const struct kf_problem_spec *about)
 	take_env(lists, kf_strdup("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
 	kf_binds_toolchain(&lists->device);
 	if (driver->paths)
-		driver->paths(KF_DRIVER_RUNNER, add_path, &lists->device);
+		driver->paths(KF_DRIVER_RUNNER, kf_binds_path,
+			      &lists->device);
 	tell_triton(lists);
 }
 
@@ -145,9 +141,9 @@ static void add_bind(struct lists *lists, const char *path, bool writable,
 static void set_binds(struct lists *lists, const struct kf_reference_spec *spec,
 		      const char *code_folder)
 {
-	for (size_t i = 0; i < lists->device.count; i++)
-		add_bind(lists, lists->device.bind[i].source,
-			 lists->device.bind[i].writable, true);
+	for (size_t i = 0; i < lists->device.count &&
+	     lists->bind_count < BIND_MAX; i++)
+		lists->bind[lists->bind_count++] = lists->device.bind[i];
 	for (size_t i = 0; i < spec->python->folder_count; i++)
 		add_bind(lists, spec->python->folder[i], false, true);
 	add_bind(lists, code_folder, false, false);

@@ -2,6 +2,7 @@
 
 #include <gnu/libc-version.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sandbox/elf.h"
@@ -64,6 +65,20 @@ void kf_binds_add(struct kf_binds *binds, const char *source,
 		.writable = writable,
 		.optional = optional,
 	};
+}
+
+void kf_binds_path(void *arg, const char *path, bool writable)
+{
+	struct kf_binds *binds = arg;
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	if (S_ISCHR(st.st_mode) ||
+	    (S_ISDIR(st.st_mode) && strncmp(path, "/dev/", 5) == 0))
+		kf_binds_device(binds, path);
+	else if (writable || !kf_binds_cover(binds, path))
+		kf_binds_add(binds, path, NULL, writable, true);
 }
 
 void kf_binds_device(struct kf_binds *binds, const char *path)

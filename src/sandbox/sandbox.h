@@ -81,6 +81,9 @@ void kf_binds_add(struct kf_binds *binds, const char *source,
 bool kf_binds_cover(const struct kf_binds *binds, const char *path);
 /* A device node, or a folder of them; skipped if absent. */
 void kf_binds_device(struct kf_binds *binds, const char *path);
+/* Whatever it is, if it is there: a device's node, or a file or folder that no
+ * bind so far shows. binds is a struct kf_binds: fit for drivers' paths. */
+void kf_binds_path(void *binds, const char *path, bool writable);
 /* What a C toolchain reads: /usr's programs, libraries and headers, and from
  * /etc only alternatives and the loader's cache. Read-only. */
 void kf_binds_toolchain(struct kf_binds *binds);
