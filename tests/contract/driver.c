@@ -529,7 +529,7 @@ static void test_tensors_lie_in_what_is_attached(void **state)
 	out.data = d->y + 2 * GUARD + 1;
 	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
 			 KF_E_INPUT);
-	out.data = d->y - 1;
+	out.data = (void *)((uintptr_t)d->y - sizeof(d->y[0]));
 	assert_int_equal(kf_driver_attach(f->driver, dev, &m, &call, NULL),
 			 KF_E_INPUT);
 	out.data = d->y + GUARD;
