@@ -222,7 +222,8 @@ static inline int kf_launch_args(struct kf_call *c, const char *kernel,
 	kf_launch_with(c, kernel, grid, group, shared_bytes, \
 		       ((struct kf_options) { { 0, 0, 0 }, 0, 0 }), \
 		       ##__VA_ARGS__)
-/* With a struct kf_options: (struct kf_options) { .cluster = KF_DIM(2) }. */
+/* With a struct kf_options: a variable, or a literal in parentheses:
+ * ((struct kf_options) { .cluster = KF_DIM(2), .cooperative = 1 }). */
 #define kf_launch_with(c, kernel, grid, group, shared_bytes, options, ...) \
 	kf_launch_args((c), (kernel), (grid), (group), (shared_bytes), \
 		       &(const struct kf_options[]) { options }[0], \

@@ -61,9 +61,16 @@ def settle():
         torch.cuda.synchronize(_device)
 
 
+def release():
+    """Gives back what was allocated and is not used."""
+    if not is_cpu():
+        torch.cuda.empty_cache()
+
+
 class Clock:
     """Times calls on the device: caches flushed, and behind a gate, so that
-    the time is the device's and not that of asking it (docs/judging.md)."""
+    the time is the device's and not that of asking it (docs/judging.md), as
+    far as GATE_NS_MAX and the device's queue go."""
 
     def __init__(self):
         cache = torch.cuda.get_device_properties(_device).L2_cache_size

@@ -32,6 +32,10 @@ from .problem import BUILD_SEED, Problem, prepare_torch, seed_all
 WARM_CALLS = 3
 WARM_NS = 50_000_000
 WARM_CALLS_MAX = 1000
+# Of eager against compile.
+COMPARE_CALLS = 5
+COMPARE_BLOCKS = 20
+COMPARE_NS = 300_000_000
 
 
 def main(request):
@@ -109,30 +113,46 @@ class Server:
 
     def warm(self):
         start = time.perf_counter_ns()
-        took = []
         for calls in range(WARM_CALLS_MAX):
             if calls >= WARM_CALLS and \
                     time.perf_counter_ns() - start > WARM_NS:
                 break
-            took.append(self.run(False)[0])
+            self.run(False)
         self.reference.state.settle()
-        return statistics.median(took[len(took) // 2:])
+
+    def compare(self, ways):
+        """Median times of the ways, block after block in turn."""
+        took = {way: [] for way in ways}
+        start = time.perf_counter_ns()
+        while len(took["eager"]) < COMPARE_BLOCKS * COMPARE_CALLS and (
+                len(took["eager"]) < 2 * COMPARE_CALLS or
+                time.perf_counter_ns() - start < COMPARE_NS):
+            for way, module in ways.items():
+                self.module = module
+                self.run(False)     # the first after another is not like it
+                took[way] += [self.run(False)[0]
+                              for _ in range(COMPARE_CALLS)]
+        return {way: statistics.median(times) for way, times in took.items()}
 
     def choose(self, may_compile):
         """Warms up; settles which way is timed."""
-        self.ways["eager"] = self.warm()
+        self.run(False)     # loads libraries, compiles: no time of a call
+        self.warm()
         if not may_compile:
             return
-        eager = self.module
+        ways = {"eager": self.module}
         try:
-            self.module = torch.compile(eager)
-            self.ways["compile"] = self.warm()
+            self.module = torch.compile(self.module)
+            self.run(False)
+            self.warm()
+            ways["compile"] = self.module
+            self.ways = self.compare(ways)
+            self.way = min(self.ways, key=self.ways.get)
         except Exception as error:
             self.note = one_line("torch.compile: %s" % error)
-        if self.ways.get("compile", float("inf")) < self.ways["eager"]:
-            self.way = "compile"
-        else:
-            self.module = eager
+            self.ways, self.way = {}, "eager"
+        self.module = ways[self.way]
+        device.release()
 
     def time(self, call):
         if self.clock:
@@ -154,12 +174,15 @@ class Server:
              for leaf in self.leaves])
         gc.collect(0)
         gc.disable()
-        with self.problem.guard_forward(), torch.no_grad():
-            seed_all(BUILD_SEED)
-            waited = _delay()
-            # Kept until the clock has stopped: freeing is not forward's work.
-            result, took = self.time(lambda: self.module(*args, **kwargs))
-            waited = _delay() - waited
-            del result
-        gc.enable()
+        try:
+            with self.problem.guard_forward(), torch.no_grad():
+                seed_all(BUILD_SEED)
+                waited = _delay()
+                # Kept until the clock has stopped: freeing is not forward's
+                # work.
+                result, took = self.time(lambda: self.module(*args, **kwargs))
+                waited = _delay() - waited
+                del result
+        finally:
+            gc.enable()
         return took, max(waited, 0)

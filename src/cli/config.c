@@ -107,7 +107,6 @@ static const char *needs_trust(const char *name, const json_t *value)
 		{ "executor", NULL, place },
 		{ "out", NULL, place },
 		{ "record", NULL, place },
-		{ "executor", NULL, place },
 		{ "force", NULL, worth },
 		{ "rules", NULL, worth },
 		{ "sandbox", NULL, worth },

@@ -58,10 +58,25 @@ static bool has(const char *folder, const char *name)
 	return there;
 }
 
+/* One of another job, that lay there before, is none. */
+static bool has_its_result(const char *folder)
+{
+	char *path = kf_path_join(folder, "result.json"), hash[KF_HASH_HEX];
+	json_t *result = NULL;
+	bool its = kf_path_exists(path) &&
+		kf_json_read(path, &result, NULL) == KF_OK &&
+		kf_job_hash(folder, hash, NULL) == KF_OK &&
+		strcmp(kf_json_str(result, "job", ""), hash) == 0;
+
+	json_decref(result);
+	free(path);
+	return its;
+}
+
 /* Seen again: is it under way, or has it its answer? */
 static bool is_settled(const struct session *s, const char *folder)
 {
-	if (has(folder, "result.json") || has(folder, "error.json"))
+	if (has(folder, "error.json") || has_its_result(folder))
 		return true;
 	for (size_t i = 0; i < s->count; i++)
 		if (s->entry[i].progress != FINISHED &&

@@ -158,6 +158,13 @@ static size_t which_n(size_t attempt_max, size_t n[BY_MAX])
 	return count;
 }
 
+static void put_counts(size_t n, const struct kf_figures *f, struct kf_buf *out)
+{
+	kf_buf_printf(out, "| %zu | %zu of %zu | %zu of %zu |", n,
+		      f->correct_count, f->problem_count,
+		      f->kernelbench_count, f->problem_count);
+}
+
 static void put_figures(const struct tables *t, struct kf_buf *out)
 {
 	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
@@ -170,15 +177,17 @@ static void put_figures(const struct tables *t, struct kf_buf *out)
 		struct kf_figures f;
 
 		kf_figures_make(t->figure, t->count, n[i], &f);
+		if (isnan(f.geomean[KF_AGAINST_EAGER])) {
+			put_counts(n[i], &f, out);
+			kf_buf_puts(out, " | | | | | |\n");
+		}
 		for (enum kf_against g = 0; g < KF_AGAINST_COUNT; g++) {
 			/* With one baseline there is no faster one. */
 			if (isnan(f.geomean[g == KF_AGAINST_EAGER ? g :
 					    KF_AGAINST_COMPILE]))
 				continue;
-			kf_buf_printf(out, "| %zu | %zu of %zu | %zu of %zu | "
-				      "%s |", n[i], f.correct_count,
-				      f.problem_count, f.kernelbench_count,
-				      f.problem_count, kf_against_name(g));
+			put_counts(n[i], &f, out);
+			kf_buf_printf(out, " %s |", kf_against_name(g));
 			for (size_t k = 0; k < 3; k++)
 				put_share(f.fast[g][k], out);
 			put_ratio(f.geomean[g], out);

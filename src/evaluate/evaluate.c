@@ -246,6 +246,12 @@ static void conclude(struct kf_judgement *j)
 			      "after %zu blocks, more than the 2 %% asked "
 			      "for\n", 100 * j->ratio.width,
 			      j->ratio.block_count);
+	if (out->in_process && j->req->platform->driver->two_part) {
+		out->conclusive = false;
+		kf_buf_puts(&j->notes, "the kernels ran in the process that "
+			    "waits for them: a program that means to can make "
+			    "its time look shorter\n");
+	}
 	if (out->time_ns < SHORT_NS && !j->shared.device_clock) {
 		out->conclusive = false;
 		kf_buf_printf(&j->notes, "a call takes less than %.0f us: the "

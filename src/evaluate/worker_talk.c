@@ -108,6 +108,13 @@ enum kf_code kf_talk_bury(struct kf_worker *w, bool ended,
 	return code;
 }
 
+/* Have kernels run in the runner's process, so that what it says or does not
+ * say may be theirs? */
+static bool kernels_shared_it(const struct kf_worker *w)
+{
+	return w->in_process && w->has_run;
+}
+
 /* Can the candidate not be blamed for this? Where nothing of it runs in the
  * process, it can for a call that does not end. */
 static bool blameless(const struct kf_worker *w, enum kf_wait why,
@@ -115,7 +122,7 @@ static bool blameless(const struct kf_worker *w, enum kf_wait why,
 {
 	bool calling = command == KF_HOST_PREPARE || command == KF_HOST_FORWARD;
 
-	if (!w->driver->two_part)
+	if (!w->driver->two_part || kernels_shared_it(w))
 		return false;
 	return why == KF_WAIT_LATE ? !calling : !w->in_process;
 }
@@ -174,7 +181,7 @@ enum kf_code kf_talk_trouble(struct kf_worker *w, uint32_t code,
 {
 	char text[512];
 
-	if (w->driver->in_process)
+	if (w->driver->in_process || kernels_shared_it(w))
 		return kf_talk_fail(w, KF_WAIT_BROKEN, command, 0, end, err);
 	kf_talk_text(w, text, sizeof(text));
 	kf_worker_stop(w);

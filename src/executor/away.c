@@ -105,6 +105,26 @@ static enum kf_code wait_for(const struct kf_setup *setup, const char *folder,
 	return KF_OK;
 }
 
+/* Runs may share the folder: what makes a job another one is in its name. */
+static char *folder_of(const struct kf_setup *setup, const char *name,
+		       const struct kf_job *job,
+		       const struct kf_candidate *candidate,
+		       const struct kf_problem *problem)
+{
+	json_t *json = kf_job_to_json(job);
+	char *job_text = kf_json_text(json), hash[KF_HASH_HEX];
+	char *text = kf_format("%s %s %s", job_text, problem->hash,
+			       candidate ? candidate->hash : "");
+	char *folder;
+
+	kf_hash_hex(text, strlen(text), hash);
+	folder = kf_format("%s/%s-%.12s", setup->away, name, hash);
+	free(text);
+	free(job_text);
+	json_decref(json);
+	return folder;
+}
+
 /* Writes the job unless it lies there, just so, and waits for its result. */
 static enum kf_code ask(const struct kf_setup *setup, const char *name,
 			const struct kf_job *job,
@@ -112,7 +132,7 @@ static enum kf_code ask(const struct kf_setup *setup, const char *name,
 			const struct kf_problem *problem, json_t **out,
 			struct kf_err *err)
 {
-	char *folder = kf_path_join(setup->away, name);
+	char *folder = folder_of(setup, name, job, candidate, problem);
 	char hash[KF_HASH_HEX];
 	enum kf_code code;
 
@@ -181,8 +201,7 @@ static enum kf_code open_take(struct kf_setup *setup,
 
 	*out = (struct kf_target) { .problem = *problem };
 	*problem = (struct kf_problem) { 0 };
-	name = kf_format("about-%s-%.12s", out->problem.name,
-			 out->problem.hash);
+	name = kf_format("about-%s", out->problem.name);
 	code = ask(setup, name, &job, NULL, &out->problem, &result, err);
 	if (!code)
 		code = take_about(setup, result, out, err);
@@ -217,6 +236,7 @@ enum kf_code kf_away_judge(const struct kf_job_spec *spec,
 	if (spec->candidate->end != KF_EXTRACT_GOOD) {
 		kf_generation_failure(spec->candidate, out);
 		kf_verdict_set_health(out, kf_target_health(spec->target));
+		out->rules = (enum kf_rules)spec->job->rules;
 		return KF_OK;
 	}
 	code = ask(spec->setup, slash ? slash + 1 : spec->folder, spec->job,

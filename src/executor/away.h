@@ -24,8 +24,8 @@ KF_MUST_CHECK enum kf_code kf_away_open_take_shapes(struct kf_setup *setup,
 		struct kf_problem *problem, size_t count,
 		struct kf_target *out, struct kf_err *err);
 
-/* As kf_job_do, in the away folder; spec->folder's last name is the job's name
- * there. A result for the same program of the same problem that is there
+/* As kf_job_do, in the away folder; spec->folder's last name begins the job's
+ * name there. A result for the same program of the same problem that is there
  * already is taken. */
 KF_MUST_CHECK enum kf_code kf_away_judge(const struct kf_job_spec *spec,
 		struct kf_verdict *out, struct kf_err *err);

@@ -43,6 +43,8 @@ def test_several_runs_one_after_the_other(scratch):
     text = kforge("report", one, two).out
     assert text.index(str(one)) < text.index(str(two))
     # Without a baseline there are no ratios, and no shares of them.
+    assert "| 1 | 0 of 1 | 0 of 1 | | | | | |" in text, text
+    assert "| 1 | 1 of 1 | 1 of 1 | | | | | |" in text, text
     assert told[1]["problems"][0]["faster"] is None
     assert told[1]["by_attempt"][0]["faster"]["fast_1"] is None
 

@@ -493,7 +493,7 @@ static const struct {
 	{ odd_cluster, "no multiple of the cluster's 2" },
 	{ huge_cluster, "the cluster has 32 groups, the most is 16" },
 	{ many_cooperative, "and the grid has 1000000" },
-	{ crooked_map, "tensor map of argument 0 is refused" },
+	{ crooked_map, "tensor map of argument 1 is refused" },
 };
 
 static void test_refusals_help_the_writer(void **state)

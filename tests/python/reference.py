@@ -12,6 +12,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 
@@ -757,6 +758,56 @@ class Serving(Case):
         self.assertFalse(thread.is_alive())
         lines.close()
         here.close()
+
+    def ways(self, compiled):
+        """What a server says of itself with that in torch.compile's place."""
+        path = self.file(model("for _ in range(20): x = x * self.p\nreturn x",
+                               init="self.p = nn.Parameter(torch.ones(3))",
+                               inputs="torch.ones(3)"))
+        arena = os.memfd_create("arena")
+        os.ftruncate(arena, 4096)
+        here, there = socket.socketpair()
+        before = getattr(torch, "compile", None)
+        torch.compile = compiled
+        try:
+            thread = threading.Thread(target=serve.main, args=({
+                "problem": path, "threads": 1, "control": there.detach(),
+                "arena": arena, "arena_bytes": 4096, "compile": True,
+                "inputs": [{"offset": 0, "dtype": "float32", "shape": [3]}],
+                "weights": []},))
+            thread.start()
+            with here.makefile("r") as lines:
+                word, _, about = lines.readline().partition(" ")
+            here.shutdown(socket.SHUT_WR)
+            thread.join(30)
+        finally:
+            if before is None:
+                del torch.compile
+            else:
+                torch.compile = before
+            here.close()
+        self.assertEqual(word, "ready")
+        return json.loads(about)
+
+    def test_the_faster_way_is_timed(self):
+        def slow(module):
+            return lambda *args: (time.sleep(0.002), module(*args))[1]
+
+        about = self.ways(slow)
+        self.assertEqual(about["way"], "eager")
+        self.assertGreater(about["ways"]["compile"], 2e6)
+        self.assertLess(about["ways"]["eager"], about["ways"]["compile"])
+        about = self.ways(lambda module: lambda *args: args[0] * 1)
+        self.assertEqual(about["way"], "compile")
+        self.assertLess(about["ways"]["compile"], about["ways"]["eager"])
+
+    def test_what_cannot_be_compiled_is_timed_as_it_is(self):
+        def fail(module):
+            raise RuntimeError("no compiler")
+
+        about = self.ways(fail)
+        self.assertEqual((about["way"], about["ways"]), ("eager", {}))
+        self.assertIn("no compiler", about["note"])
 
     def test_trouble_is_told(self):
         here, there = socket.socketpair()

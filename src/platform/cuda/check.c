@@ -60,9 +60,11 @@ static const char *kind_name(const struct kf_plan_arg *arg)
 }
 
 static bool check_argument(const struct kf_device *dev,
-			   const struct kf_plan_arg *arg, size_t number,
+			   const struct kf_plan_arg *arg, size_t index,
 			   size_t bytes, char why[256])
 {
+	size_t number = index + 1;	/* as everywhere in sentences */
+
 	if (arg->kind == KF_ARG_LOCAL)
 		return refuse(why, "argument %zu is KF_LOCAL, which CUDA does "
 			      "not have: declare extern __shared__ memory and "

@@ -58,7 +58,7 @@ static bool check_maps(struct kf_device *dev, const struct kf_cuda_list *list,
 		snprintf(why, 256, "the tensor map of argument %zu is refused: "
 			 "its data and strides must be multiples of 16 bytes, "
 			 "boxes at most 256 elements and their rows multiples "
-			 "of 16 bytes no longer than the swizzle", i);
+			 "of 16 bytes no longer than the swizzle", i + 1);
 		return false;
 	}
 	return true;

@@ -322,6 +322,7 @@ enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 
 	(void)call;
 	*rc = 0;
+	dev->last_ns = 0;	/* of the call before: none of this one's */
 	if (!code)
 		code = fresh_module(dev, err);
 	if (!code)
