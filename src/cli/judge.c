@@ -1,16 +1,11 @@
 /* kforge judge: many judgements, side by side. */
 #include "cli/judge.h"
 
-#include <sched.h>
-
 unsigned kf_judge_cores(void)
 {
-	cpu_set_t set;
-	int count = 1;
+	unsigned count = kf_processors();
 
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		count = CPU_COUNT(&set);
-	return count > KF_POOL_MAX ? KF_POOL_MAX : (unsigned)count;
+	return count > KF_POOL_MAX ? KF_POOL_MAX : count;
 }
 
 /* What jobs leave out; problem may be NULL. */

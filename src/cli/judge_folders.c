@@ -61,15 +61,12 @@ static bool has(const char *folder, const char *name)
 /* One of another job, that lay there before, is none. */
 static bool has_its_result(const char *folder)
 {
-	char *path = kf_path_join(folder, "result.json"), hash[KF_HASH_HEX];
-	json_t *result = NULL;
-	bool its = kf_path_exists(path) &&
-		kf_json_read(path, &result, NULL) == KF_OK &&
-		kf_job_hash(folder, hash, NULL) == KF_OK &&
-		strcmp(kf_json_str(result, "job", ""), hash) == 0;
+	char hash[KF_HASH_HEX];
+	json_t *result = kf_job_hash(folder, hash, NULL) ? NULL :
+		kf_job_result_of(folder, hash);
+	bool its = result != NULL;
 
 	json_decref(result);
-	free(path);
 	return its;
 }
 

@@ -2,7 +2,6 @@
 #include "evaluate/worker.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,17 +12,6 @@
 #define READY_NS	(20 * KF_NS_PER_S)	/* for a process to start */
 #define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
 #define PINGS		20u
-
-/* Processors this process may use. */
-static unsigned processors(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	/* A machine with more than 1,024 makes it fail, and has many. */
-	return sched_getaffinity(0, sizeof(set), &set)
-		? 2 : (unsigned)CPU_COUNT(&set);
-}
 
 /* The kernel's word on who greets us, as we number processes. */
 static bool read_hello(int fd, pid_t *pid)
@@ -215,7 +203,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 		goto out;
 	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
 			     spec->device_id, spec->limits.memory_bytes,
-			     processors() > 1 ? SPINS : 0, err);
+			     kf_processors() > 1 ? SPINS : 0, err);
 	if (code)
 		goto out;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||

@@ -29,31 +29,6 @@ enum kf_code kf_away_folder(const char *executor, char **out,
 
 /* --- waiting -------------------------------------------------------------- */
 
-static json_t *read_named(const char *folder, const char *name)
-{
-	json_t *json = NULL;
-	char *path;
-
-	if (kf_job_file(folder, name, &path, NULL))
-		return NULL;
-	if (kf_path_exists(path) && kf_json_read(path, &json, NULL))
-		json = NULL;
-	free(path);
-	return json;
-}
-
-/* result.json if it belongs to the job as it lies there, else NULL. */
-static json_t *read_result(const char *folder, const char *hash)
-{
-	json_t *result = read_named(folder, "result.json");
-
-	if (kf_json_int(result, "kforge_result", 0) == KF_RESULT_VERSION &&
-	    strcmp(kf_json_str(result, "job", ""), hash) == 0)
-		return result;
-	json_decref(result);
-	return NULL;
-}
-
 static enum kf_code code_by_name(const char *name)
 {
 	for (int c = KF_E_INPUT; c < KF_E_CANCELED; c++)
@@ -64,7 +39,7 @@ static enum kf_code code_by_name(const char *name)
 
 static enum kf_code trouble_of(const char *folder, struct kf_err *err)
 {
-	json_t *error = read_named(folder, "error.json");
+	json_t *error = kf_job_file_read(folder, "error.json");
 	const char *text = kf_json_str(error, "text", "no reason was given");
 	const char *kind = kf_json_str(error, "kind", "");
 	enum kf_code code = KF_OK;
@@ -87,7 +62,7 @@ static enum kf_code wait_for(const struct kf_setup *setup, const char *folder,
 	uint64_t told_ns = kf_now_ns() - TELL_NS;
 	enum kf_code code;
 
-	while (!(*out = read_result(folder, hash))) {
+	while (!(*out = kf_job_result_of(folder, hash))) {
 		code = trouble_of(folder, err);
 		if (code)
 			return code;

@@ -98,6 +98,12 @@ KF_MUST_CHECK enum kf_code kf_job_file(const char *folder, const char *name,
 KF_MUST_CHECK enum kf_code kf_job_hash(const char *folder,
 		char out[KF_HASH_HEX], struct kf_err *err);
 
+/* FOLDER/NAME as JSON, new reference; NULL if it is not there, is no regular
+ * file or no JSON. */
+json_t *kf_job_file_read(const char *folder, const char *name);
+/* FOLDER/result.json if it is one of the job of that hash; else NULL. */
+json_t *kf_job_result_of(const char *folder, const char *hash);
+
 /* --- judging one ---------------------------------------------------------- */
 
 struct kf_job_spec {

@@ -68,3 +68,27 @@ enum kf_code kf_job_hash(const char *folder, char out[KF_HASH_HEX],
 	kf_job_release(&job);
 	return code;
 }
+
+json_t *kf_job_file_read(const char *folder, const char *name)
+{
+	json_t *json = NULL;
+	char *path;
+
+	if (kf_job_file(folder, name, &path, NULL))
+		return NULL;
+	if (kf_path_exists(path) && kf_json_read(path, &json, NULL))
+		json = NULL;
+	free(path);
+	return json;
+}
+
+json_t *kf_job_result_of(const char *folder, const char *hash)
+{
+	json_t *result = kf_job_file_read(folder, "result.json");
+
+	if (kf_json_int(result, "kforge_result", 0) == KF_RESULT_VERSION &&
+	    strcmp(kf_json_str(result, "job", ""), hash) == 0)
+		return result;
+	json_decref(result);
+	return NULL;
+}
