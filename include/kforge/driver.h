@@ -13,7 +13,8 @@
  *            sandbox (kforge-runner build), open, load, prepare, forward and
  *            close in the runner's (kforge-runner host; of a two-part driver
  *            kforge-runner device), for they touch code that nobody has
- *            reviewed.
+ *            reviewed. find and build may fork: never call them in a
+ *            process that has opened a device, whose threads may hold locks.
  * Threads:   tables never change. A kf_device belongs to the thread that
  *            opened it.
  * Errors:    the code returned, and the words in *err, tell of trouble of

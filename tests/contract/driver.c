@@ -6,6 +6,9 @@
  * tests/data/programs/axpb.c computes 2 x + 1; broken.c cannot compile. For
  * two-part drivers these are kernels in the driver's language, beside
  * axpb.host.c, and a plan made by hand is what would be recorded of it.
+ *
+ * All that builds comes first, over all drivers: a build may fork, and a
+ * process in which a device was opened may have threads with locks held.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,6 +53,7 @@ struct fixture {
 	size_t source_count;
 	char folder[64];
 	char output[128], program[128], host[160];
+	char built[64];			/* of the good source; "": no device */
 	const char *command[16];
 	bool computes;			/* the null driver does not */
 };
@@ -172,6 +176,16 @@ static void attach(const struct fixture *f, struct kf_device *dev,
 		fail_msg("%s", err.text);
 }
 
+static void take_built(const struct fixture *f)
+{
+	struct kf_buf bytes = { .max = PACK_MAX };
+
+	assert_int_equal(kf_file_read(f->built, &bytes, NULL), KF_OK);
+	assert_int_equal(kf_file_write(f->output, bytes.data, bytes.len, NULL),
+			 KF_OK);
+	kf_buf_release(&bytes);
+}
+
 /* d lives as long as the device. */
 static struct kf_device *open_loaded(struct fixture *f, struct data *d)
 {
@@ -180,7 +194,7 @@ static struct kf_device *open_loaded(struct fixture *f, struct data *d)
 	struct kf_err err = { 0 };
 	char refused[256];
 
-	build_good(f);
+	take_built(f);
 	if (kf_driver_open(f->driver, f->info.id, MEMORY, &dev, &err))
 		fail_msg("%s", err.text);
 	if (f->driver->two_part) {
@@ -565,7 +579,7 @@ static void test_prepare_sees_no_inputs(void **state)
 
 #define CASE(name) { #name, test_##name, setup, teardown, NULL }
 
-static const struct CMUnitTest cases[] = {
+static const struct CMUnitTest builds[] = {
 	CASE(table_is_complete),
 	CASE(device_is_described),
 	CASE(room_for_no_device_is_refused),
@@ -574,6 +588,9 @@ static const struct CMUnitTest cases[] = {
 	CASE(malformed_build_is_refused),
 	CASE(missing_compiler_is_our_trouble),
 	CASE(slow_compiler_is_a_verdict),
+};
+
+static const struct CMUnitTest opens[] = {
 	CASE(unknown_device_is_refused),
 	CASE(rubbish_is_refused_with_a_sentence),
 	CASE(nothing_runs_before_load),
@@ -631,32 +648,44 @@ static void choose_sources(struct fixture *f)
 	}
 }
 
-static size_t add_cases(struct fixture *f, struct CMUnitTest *tests,
-			char (*names)[96])
+/* For the cases that open a device; before any of them runs. */
+static void keep_built(struct fixture *f)
 {
-	static const struct CMUnitTest absent = CASE(driver_is_here);
-	static const struct CMUnitTest missing = CASE(driver_must_be_here);
-	const struct CMUnitTest *from = cases;
-	size_t found = 0, count = KF_COUNT(cases);
+	struct kf_build_request req;
+	struct kf_build build;
+	struct kf_err err = { 0 };
+	int fd;
 
-	if (kf_driver_find(f->driver, &f->info, 1, false, &found, NULL) ||
-	    !found) {
-		from = must_run(f->driver) ? &missing : &absent;
-		count = 1;
-	}
-	for (size_t i = 0; i < count; i++) {
-		tests[i] = from[i];
-		snprintf(names[i], sizeof(names[i]), "%s: %s",
-			 f->driver->name, from[i].name);
-		tests[i].name = names[i];
-		tests[i].initial_state = f;
-	}
-	return count;
+	snprintf(f->built, sizeof(f->built), "/tmp/kforge-driver-XXXXXX");
+	fd = mkstemp(f->built);
+	if (fd < 0)
+		abort();
+	close(fd);
+	snprintf(f->output, sizeof(f->output), "%s", f->built);
+	snprintf(f->host, sizeof(f->host), "%s" KF_BUILD_HOST_SUFFIX,
+		 f->output);
+	req = request(f, f->good);
+	if (kf_driver_build(f->driver, &req, &build, &err))
+		fprintf(stderr, "%s: %s\n", f->driver->name, err.text);
+	kf_build_release(&build);
+}
+
+static size_t add_case(struct fixture *f, const struct CMUnitTest *from,
+		       struct CMUnitTest *test, char name[96])
+{
+	*test = *from;
+	snprintf(name, 96, "%s: %s", f->driver->name, from->name);
+	test->name = name;
+	test->initial_state = f;
+	return 1;
 }
 
 int main(void)
 {
-	struct CMUnitTest tests[DRIVERS_MAX * KF_COUNT(cases)];
+	static const struct CMUnitTest absent = CASE(driver_is_here);
+	static const struct CMUnitTest missing = CASE(driver_must_be_here);
+	struct CMUnitTest tests[DRIVERS_MAX *
+				(KF_COUNT(builds) + KF_COUNT(opens))];
 	char names[KF_COUNT(tests)][96];
 	struct fixture f[DRIVERS_MAX];
 	size_t count = 0, drivers = 0;
@@ -664,15 +693,33 @@ int main(void)
 
 	memset(tests, 0, sizeof(tests));
 	for (; kf_drivers[drivers] && drivers < DRIVERS_MAX; drivers++) {
-		f[drivers] = (struct fixture) { .driver = kf_drivers[drivers] };
-		f[drivers].computes = strcmp(kf_drivers[drivers]->name,
-					     "null") != 0;
-		choose_sources(&f[drivers]);
-		count += add_cases(&f[drivers], tests + count, names + count);
+		struct fixture *one = &f[drivers];
+		size_t found = 0;
+
+		*one = (struct fixture) { .driver = kf_drivers[drivers] };
+		one->computes = strcmp(one->driver->name, "null") != 0;
+		choose_sources(one);
+		if (!kf_driver_find(one->driver, &one->info, 1, false, &found,
+				    NULL) && found)
+			keep_built(one);
+		else
+			count += add_case(one, must_run(one->driver) ? &missing
+					  : &absent, &tests[count],
+					  names[count]);
+		for (size_t i = 0; one->built[0] && i < KF_COUNT(builds); i++)
+			count += add_case(one, &builds[i], &tests[count],
+					  names[count]);
 	}
+	for (size_t d = 0; d < drivers; d++)
+		for (size_t i = 0; f[d].built[0] && i < KF_COUNT(opens); i++)
+			count += add_case(&f[d], &opens[i], &tests[count],
+					  names[count]);
 	/* The macro counts an array; ours is filled in part. */
 	failed = _cmocka_run_group_tests("driver", tests, count, NULL, NULL);
-	for (size_t i = 0; i < drivers; i++)
-		kf_device_info_release(&f[i].info);
+	for (size_t d = 0; d < drivers; d++) {
+		kf_device_info_release(&f[d].info);
+		if (f[d].built[0])
+			unlink(f[d].built);
+	}
 	return failed;
 }
