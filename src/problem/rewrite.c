@@ -77,40 +77,90 @@ struct assignment {
 	const char *name;
 	size_t name_len;
 	const char *value, *value_end;	/* without white space around it */
-	bool chained;			/* a = b = 1 */
-	bool lines;			/* goes over more than one line */
+	bool together;	/* a = b = 1; a, b = f(): no value is its own */
+	bool one_of;	/* a, b = 1, 2 */
+	bool lines;	/* goes over more than one line */
 };
 
-/* Is there `NAME = ...` or `NAME: type = ...` at `at`, a line's beginning? */
-static bool read_assignment(const char *at, struct assignment *out)
+/* The place-th of the names before an '=': `NAME`, `NAME: type`, `NAME, NAME`.
+ * Moves *at behind them; returns how many there are, 0 if these are no names.
+ */
+static size_t read_names(const char **at, size_t place, struct assignment *out)
+{
+	struct scan s = { .at = *at };
+	size_t count = 0;
+
+	for (;;) {
+		const char *name = s.at;
+
+		if (!is_name_start(*s.at))
+			return 0;
+		while (is_name(*s.at))
+			s.at++;
+		if (count++ == place) {
+			out->name = name;
+			out->name_len = (size_t)(s.at - name);
+		}
+		s.at += strspn(s.at, " \t");
+		if (*s.at != ',')
+			break;
+		s.at++;
+		s.at += strspn(s.at, " \t");
+	}
+	if (*s.at == ':' && count == 1)
+		while (!ends_statement(&s) &&
+		       (s.depth || !is_assign(*at, s.at)))
+			step(&s);
+	*at = s.at;
+	return count;
+}
+
+/* The place-th of the values from `at` on to the statement's end, or all of
+ * it if place is NO_PLACE. Returns how many there are. */
+#define NO_PLACE SIZE_MAX
+static size_t read_values(const char *at, size_t place,
+			  struct assignment *out)
 {
 	struct scan s = { .at = at };
+	size_t count = 1;
 
-	*out = (struct assignment) { .name = at };
-	if (!is_name_start(*at))
-		return false;
-	while (is_name(*s.at))
-		s.at++;
-	out->name_len = (size_t)(s.at - at);
-	s.at += strspn(s.at, " \t");
-	if (*s.at == ':')
-		while (!ends_statement(&s) &&
-		       (s.depth || !is_assign(at, s.at)))
-			step(&s);
-	if (!is_assign(at, s.at))
-		return false;
-	s.at++;
-	out->value = s.at += strspn(s.at, " \t");
-	while (!ends_statement(&s)) {
-		out->chained |= !s.depth && is_assign(at, s.at);
-		step(&s);
+	out->value = at;
+	out->value_end = NULL;
+	for (; !ends_statement(&s); step(&s)) {
+		out->together |= !s.depth && is_assign(at, s.at);
+		if (s.depth || *s.at != ',' || place == NO_PLACE)
+			continue;
+		if (count == place + 1)
+			out->value_end = s.at;
+		if (count++ == place)
+			out->value = s.at + 1;
 	}
-	out->value_end = s.at;
-	out->lines = memchr(out->value, '\n',
-			    (size_t)(out->value_end - out->value)) != NULL;
+	if (!out->value_end)
+		out->value_end = s.at;
+	out->value += strspn(out->value, " \t");
 	while (out->value_end > out->value &&
 	       isspace((unsigned char)out->value_end[-1]))
 		out->value_end--;
+	return count;
+}
+
+/* Is there an assignment at `at`, a line's beginning, with so many names? */
+static bool read_assignment(const char *at, size_t place,
+			    struct assignment *out)
+{
+	size_t names;
+
+	*out = (struct assignment) { .name = NULL };
+	names = read_names(&at, place, out);
+	if (place >= names || *at != '=' || at[1] == '=')
+		return false;
+	at++;
+	out->one_of = names > 1;
+	if (read_values(at, out->one_of ? place : NO_PLACE, out) != names &&
+	    out->one_of)
+		out->together = true;
+	out->lines = memchr(out->value, '\n', (size_t)(out->value_end -
+						       out->value)) != NULL;
 	return true;
 }
 
@@ -123,26 +173,26 @@ const char *kf_rewrite_after_line(const char *at)
 	return *s.at ? s.at + 1 : s.at;
 }
 
-/* The next assignment at top level from *at on, which moves behind it. */
-static bool next_assignment(const char **at, struct assignment *out)
+/* The next name that is assigned at top level from *at on. */
+static bool next_assignment(struct kf_rewrite_at *at, struct assignment *out)
 {
-	bool found = false;
-
-	while (**at && !found) {
-		found = read_assignment(*at, out);
-		*at = kf_rewrite_after_line(*at);
+	while (*at->line) {
+		if (read_assignment(at->line, at->place++, out))
+			return true;
+		at->line = kf_rewrite_after_line(at->line);
+		at->place = 0;
 	}
-	return found;
+	return false;
 }
 
-bool kf_rewrite_next(const char **at, struct kf_assignment *out)
+bool kf_rewrite_next(struct kf_rewrite_at *at, struct kf_assignment *out)
 {
 	struct assignment a;
 
 	do {
 		if (!next_assignment(at, &a))
 			return false;
-	} while (a.chained);
+	} while (a.together);
 	*out = (struct kf_assignment) {
 		.name = a.name, .name_len = a.name_len, .value = a.value,
 		.value_len = (size_t)(a.value_end - a.value),
@@ -154,7 +204,7 @@ static enum kf_code fail_unknown(const char *source, const char *by,
 				 const char *name, struct kf_err *err)
 {
 	struct kf_buf names = { .max = LISTED_BYTES };
-	const char *at = source;
+	struct kf_rewrite_at at = { source, 0 };
 	struct assignment a;
 	enum kf_code code;
 
@@ -191,7 +241,8 @@ enum kf_code kf_rewrite(const char *source, const char *set, const char *by,
 {
 	size_t name_len = strcspn(set, "=");
 	struct assignment a, found = { 0 };
-	const char *at = source;
+	struct kf_rewrite_at at = { source, 0 };
+	bool in_brackets;
 	char *name = NULL;
 	size_t count = 0;
 	enum kf_code code;
@@ -208,20 +259,24 @@ enum kf_code kf_rewrite(const char *source, const char *set, const char *by,
 		found = a;
 		count++;
 	}
+	/* a, b = 1, 2: what a becomes must not become b's. */
+	in_brackets = found.one_of && strchr(set, ',');
 	if (!count)
 		code = fail_unknown(source, by, name, err);
 	else if (count > 1)
 		code = kf_fail(err, KF_E_INPUT, "%s: %s is assigned %zu "
 			       "times at top level", by, name, count);
-	else if (found.chained)
+	else if (found.together)
 		code = kf_fail(err, KF_E_INPUT, "%s: %s is assigned "
 			       "together with other names", by, name);
 	else if (found.lines)
 		code = kf_fail(err, KF_E_INPUT, "%s: the assignment of %s "
 			       "goes over several lines", by, name);
 	else
-		*out = kf_format("%.*s%s%s", (int)(found.value - source),
-				 source, set + name_len + 1, found.value_end);
+		*out = kf_format("%.*s%s%s%s%s", (int)(found.value - source),
+				 source, in_brackets ? "(" : "",
+				 set + name_len + 1, in_brackets ? ")" : "",
+				 found.value_end);
 	free(name);
 	return code;
 }

@@ -71,11 +71,12 @@ static bool read_product(const char *text, size_t len, int64_t *out)
 
 void kf_shrink_read(const char *source, struct kf_shrink *out)
 {
+	struct kf_rewrite_at at = { source, 0 };
 	struct kf_assignment a;
 
 	*out = (struct kf_shrink) { 0 };
 	while (out->count < KF_SHRINK_SIZES &&
-	       kf_rewrite_next(&source, &a)) {
+	       kf_rewrite_next(&at, &a)) {
 		struct kf_size *size = &out->size[out->count];
 
 		if (a.name_len >= sizeof(size->name))

@@ -23,6 +23,8 @@ static const char source[] =
 	"SHAPE = (N,\n"
 	"         M)\n"
 	"a = b = 3\n"
+	"H, W = 128, 7 * 4  # sides\n"
+	"U, V = f(1, 2)\n"
 	"P = 1; Q = 2\n"
 	"TWICE = 1\n"
 	"TWICE = 2\n"
@@ -42,6 +44,9 @@ static void test_set_changes_one_assignment_only(void **state)
 		{ "N=64", "N = 16  # rows\n", "N = 64  # rows\n" },
 		{ "M=8*1024", "M: int = 32\n", "M: int = 8*1024\n" },
 		{ "NAME='x'", "NAME = \"a # b = c\"\n", "NAME = 'x'\n" },
+		{ "H=64", "128, 7 * 4  # sides", "64, 7 * 4  # sides" },
+		{ "W=9", "128, 7 * 4  # sides", "128, 9  # sides" },
+		{ "H=1,2", "128, 7 * 4  # sides", "(1,2), 7 * 4  # sides" },
 		{ "P=9", "P = 1; Q = 2\n", "P = 9; Q = 2\n" },
 		{ "E=(1, 2)", "E=N\n", "E=(1, 2)\n" },
 		{ "S=1e-3", "S = 'it''s'; T = 5\n", "S = 1e-3; T = 5\n" },
@@ -70,11 +75,12 @@ static void test_set_that_cannot_be_done_says_why(void **state)
 {
 	static const struct { const char *set, *words; } rows[] = {
 		{ "INNER=2", "assigns no INNER at top level; it assigns N, M, "
-		  "NAME, SHAPE, a, P, TWICE" },
+		  "NAME, SHAPE, a, H, W, U, V, P, TWICE" },
 		{ "LOCAL=2", "assigns no LOCAL" },
 		{ "x=2", "assigns no x" },
 		{ "b=2", "assigns no b" },
 		{ "a=2", "together with other names" },
+		{ "V=2", "together with other names" },
 		{ "TWICE=3", "2 times" },
 		{ "SHAPE=3", "several lines" },
 		{ "LONG=3", "several lines" },

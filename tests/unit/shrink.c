@@ -49,7 +49,7 @@ static void test_sides_shrink_from_the_largest_on(void **state)
 	struct kf_shrink shrink;
 
 	(void)state;
-	kf_shrink_read("M = 256\nK = 1024 * 128\nN = 256\n", &shrink);
+	kf_shrink_read("M, X = 256, 4\nK = 1024 * 128\nN = 256\n", &shrink);
 	assert_int_equal(shrink.count, 3);
 	assert_int_equal(shrink.size[1].published, 131072);
 	for (int i = 0; i < 9; i++)
