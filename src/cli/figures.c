@@ -110,7 +110,7 @@ void kf_figures_make(const struct kf_figure_problem *problem, size_t count,
 		out->kernelbench_count += kernelbench;
 	}
 	for (int g = 0; g < KF_AGAINST_COUNT; g++) {
-		size_t known = 0;
+		size_t known = 0, all = count;
 
 		for (size_t i = 0; i < count; i++) {
 			const struct kf_figure_attempt *best =
@@ -118,9 +118,12 @@ void kf_figures_make(const struct kf_figure_problem *problem, size_t count,
 
 			if (best && best->ratio[g] > 0)
 				value[known++] = best->ratio[g];
+			else if (best && best->ratio[KF_AGAINST_FASTER] > 0)
+				all--;
 		}
+		out->against_count[g] = all;
 		qsort(value, known, sizeof(*value), smaller_first);
-		make_against(value, known, count, out->fast[g],
+		make_against(value, known, all, out->fast[g],
 			     &out->geomean[g], &out->geomean_less_two[g]);
 	}
 	free(value);
@@ -134,7 +137,8 @@ json_t *kf_figures_to_json(const struct kf_figures *f)
 		"kernelbench_correct", (json_int_t)f->kernelbench_count);
 
 	for (enum kf_against g = 0; g < KF_AGAINST_COUNT; g++) {
-		json_t *one = json_pack("{s:o, s:o}", "geomean",
+		json_t *one = json_pack("{s:I, s:o, s:o}", "problems",
+			(json_int_t)f->against_count[g], "geomean",
 			kf_json_number(f->geomean[g]),
 			"geomean_without_two_largest",
 			kf_json_number(f->geomean_less_two[g]));

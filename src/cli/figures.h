@@ -49,8 +49,11 @@ const struct kf_figure_attempt *kf_figure_best(
 
 struct kf_figures {
 	size_t problem_count, correct_count, kernelbench_count;
-	/* Of all problems, the share that is correct and faster than p times;
-	 * NaN where no problem has that baseline. */
+	/* Problems that count against a baseline: all but those whose best
+	 * program was timed, but not against this one. */
+	size_t against_count[KF_AGAINST_COUNT];
+	/* Of these, the share that is correct and faster than p times; NaN
+	 * where no problem has that baseline. */
 	double fast[KF_AGAINST_COUNT][3];	/* p = 1, 1.5, 2 */
 	double geomean[KF_AGAINST_COUNT];	/* NaN: none */
 	double geomean_less_two[KF_AGAINST_COUNT]; /* without the two largest;

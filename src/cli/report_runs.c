@@ -7,10 +7,11 @@
 
 #define BY_MAX 16
 
-/* One run. */
+/* One run, or several as one. */
 struct tables {
 	char *run_dir;				/* owned */
-	json_t *settings, *problems;		/* owned */
+	json_t *settings, *problems;		/* owned; settings: the first's */
+	json_t *models;				/* owned; "MODEL on PLATFORM" */
 	struct kf_figure_problem *figure;	/* owned; one for each problem */
 	struct kf_attempts *attempts;		/* owned; likewise */
 	size_t count, attempt_max;
@@ -26,6 +27,7 @@ static void release(struct tables *t)
 	free(t->run_dir);
 	json_decref(t->problems);
 	json_decref(t->settings);
+	json_decref(t->models);
 	*t = (struct tables) { 0 };
 }
 
@@ -53,6 +55,28 @@ static void take_attempts(struct tables *t, size_t i)
 		t->attempt_max = f->attempt_count;
 }
 
+static bool is_in(const json_t *list, const json_t *value)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (json_equal(one, value))
+			return true;
+	return false;
+}
+
+static void name_model(struct tables *t)
+{
+	char *name = kf_format("%s on %s",
+			       kf_json_str(t->settings, "model", "?"),
+			       kf_json_str(t->settings, "platform", "?"));
+
+	t->models = json_array();
+	json_array_append_new(t->models, json_string(name));
+	free(name);
+}
+
 static enum kf_code read_run(const char *asked, struct tables *t,
 			     struct kf_err *err)
 {
@@ -68,6 +92,7 @@ static enum kf_code read_run(const char *asked, struct tables *t,
 		code = kf_store_settings(store, &t->settings, err);
 	if (!code)
 		code = kf_store_problems(store, &t->problems, err);
+	name_model(t);
 	count = code ? 0 : json_array_size(t->problems);
 	t->figure = kf_alloc((count + 1) * sizeof(t->figure[0]));
 	t->attempts = kf_alloc((count + 1) * sizeof(t->attempts[0]));
@@ -165,9 +190,20 @@ static void put_counts(size_t n, const struct kf_figures *f, struct kf_buf *out)
 		      f->kernelbench_count, f->problem_count);
 }
 
+/* " (of 7)" where a baseline was not measured everywhere. */
+static const char *of_how_many(const struct kf_figures *f, enum kf_against g,
+			       char of[32])
+{
+	of[0] = '\0';
+	if (f->against_count[g] < f->problem_count)
+		snprintf(of, 32, " (of %zu)", f->against_count[g]);
+	return of;
+}
+
 static void put_figures(const struct tables *t, struct kf_buf *out)
 {
 	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
+	char of[32];
 
 	kf_buf_puts(out, "\n| by attempt | correct | by the benchmark's rule | "
 		    "against | fast_1 | fast_1.5 | fast_2 | geometric mean | "
@@ -187,7 +223,8 @@ static void put_figures(const struct tables *t, struct kf_buf *out)
 					    KF_AGAINST_COMPILE]))
 				continue;
 			put_counts(n[i], &f, out);
-			kf_buf_printf(out, " %s |", kf_against_name(g));
+			kf_buf_printf(out, " %s%s |", kf_against_name(g),
+				      of_how_many(&f, g, of));
 			for (size_t k = 0; k < 3; k++)
 				put_share(f.fast[g][k], out);
 			put_ratio(f.geomean[g], out);
@@ -199,11 +236,14 @@ static void put_figures(const struct tables *t, struct kf_buf *out)
 
 static void put_run(const struct tables *t, struct kf_buf *out)
 {
-	kf_buf_printf(out, "## %s\n\n%s on %s, %zu problem%s, %llu tokens, "
-		      "judged by %s's rules\n\n",
-		      t->run_dir, kf_json_str(t->settings, "model", "?"),
-		      kf_json_str(t->settings, "platform", "?"), t->count,
-		      t->count == 1 ? "" : "s",
+	const json_t *model;
+	size_t k;
+
+	kf_buf_printf(out, "## %s\n\n", t->run_dir);
+	json_array_foreach(t->models, k, model)
+		kf_buf_printf(out, "%s, ", json_string_value(model));
+	kf_buf_printf(out, "%zu problem%s, %llu tokens, judged by %s's "
+		      "rules\n\n", t->count, t->count == 1 ? "" : "s",
 		      (unsigned long long)t->tokens,
 		      kf_rules_name((enum kf_rules)kf_json_int(t->settings,
 		      "rules", KF_RULES_KFORGE)));
@@ -258,8 +298,8 @@ static json_t *run_to_json(const struct tables *t)
 				    json_integer((json_int_t)n[i]));
 		json_array_append_new(by, one);
 	}
-	return json_pack("{s:s, s:O, s:I, s:o, s:o}", "run", t->run_dir,
-			 "settings", t->settings, "tokens",
+	return json_pack("{s:s, s:O, s:O, s:I, s:o, s:o}", "run", t->run_dir,
+			 "settings", t->settings, "models", t->models, "tokens",
 			 (json_int_t)t->tokens, "problems", problems,
 			 "by_attempt", by);
 }
@@ -280,6 +320,8 @@ static void append_take(struct tables *a, struct tables *b)
 	memcpy(a->attempts + a->count, b->attempts,
 	       b->count * sizeof(a->attempts[0]));
 	json_array_extend(a->problems, b->problems);
+	if (!is_in(a->models, json_array_get(b->models, 0)))
+		json_array_append(a->models, json_array_get(b->models, 0));
 	a->count += b->count;
 	a->tokens += b->tokens;
 	if (b->attempt_max > a->attempt_max)

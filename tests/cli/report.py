@@ -47,6 +47,10 @@ def test_several_runs_one_after_the_other(scratch):
     assert "| 1 | 1 of 1 | 1 of 1 | | | | | |" in text, text
     assert told[1]["problems"][0]["faster"] is None
     assert told[1]["by_attempt"][0]["faster"]["fast_1"] is None
+    both, = kforge("report", "--merge", one, two, "--json").json()["runs"]
+    assert len(both["models"]) == 2, both["models"]
+    text = kforge("report", "--merge", one, two).out
+    assert all("%s, " % model in text for model in both["models"]), text
 
 
 def test_no_such_run(scratch):

@@ -54,6 +54,25 @@ static void test_best_is_the_fastest_so_far(void **state)
 	assert_ptr_equal(kf_figure_best(&p, 9), &a[3]);
 }
 
+/* Compiled baselines fail for some problems. */
+static void test_fast_p_counts_where_it_was_measured(void **state)
+{
+	struct kf_figure_attempt a[] = { correct(3), correct(4), wrong };
+	struct kf_figure_problem p[3];
+	struct kf_figures f;
+
+	(void)state;
+	a[0].ratio[KF_AGAINST_COMPILE] = 2;
+	for (size_t i = 0; i < 3; i++)
+		p[i] = (struct kf_figure_problem) { &a[i], 1 };
+	kf_figures_make(p, 3, 1, &f);
+	assert_int_equal(f.against_count[KF_AGAINST_EAGER], 3);
+	assert_int_equal(f.against_count[KF_AGAINST_COMPILE], 2);
+	assert_float_equal(f.fast[KF_AGAINST_EAGER][0], 2. / 3, 1e-12);
+	assert_float_equal(f.fast[KF_AGAINST_COMPILE][0], 0.5, 1e-12);
+	assert_float_equal(f.geomean[KF_AGAINST_COMPILE], 2, 1e-12);
+}
+
 static void test_fast_p_counts_all_problems(void **state)
 {
 	struct kf_figure_attempt a[] = { correct(1), wrong, correct(1.6),
@@ -106,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_ratios_follow_what_ran_in_turn),
 		cmocka_unit_test(test_best_is_the_fastest_so_far),
 		cmocka_unit_test(test_fast_p_counts_all_problems),
+		cmocka_unit_test(test_fast_p_counts_where_it_was_measured),
 		cmocka_unit_test(test_two_problems_leave_no_rest),
 		cmocka_unit_test(test_marks_of_the_states),
 	};
