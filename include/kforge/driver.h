@@ -28,7 +28,7 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 1		/* raise on any change to struct kf_driver */
+#define KF_DRIVER_ABI 2		/* raise on any change to struct kf_driver */
 
 struct kf_device;		/* one opened device; each driver defines it */
 
@@ -185,6 +185,10 @@ struct kf_driver {
 	 * each of the three: what a program did to memory that is not its own,
 	 * such as what lies around its scratch, is seen by download. */
 	const char *(*fault)(const struct kf_device *dev);
+	/* Did load refuse the program because it asks for more memory than the
+	 * device has? What others hold of it does not count: a device that is
+	 * full for their sake is trouble of ours. */
+	bool (*short_of_memory)(const struct kf_device *dev);
 	/* Files, folders and device nodes that a sandbox must show, those that
 	 * this machine has. env: variables of the sandbox, NULL-terminated,
 	 * "NAME=value", or "NAME" to hand on kforge's own where it is set. */
@@ -229,11 +233,13 @@ KF_MUST_CHECK enum kf_code kf_driver_upload(const struct kf_driver *driver,
 		struct kf_device *dev, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_download(const struct kf_driver *driver,
 		struct kf_device *dev, uint64_t *changed, struct kf_err *err);
-/* 0 and NULL where the driver has none. */
+/* 0, NULL and false where the driver has none. */
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev);
 const char *kf_driver_fault(const struct kf_driver *driver,
 			    const struct kf_device *dev);
+bool kf_driver_short_of_memory(const struct kf_driver *driver,
+			       const struct kf_device *dev);
 void kf_driver_paths(const struct kf_driver *driver,
 		     enum kf_driver_place place, kf_driver_path_fn *add,
 		     void *arg);

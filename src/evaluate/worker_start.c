@@ -140,6 +140,15 @@ static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
 	return KF_OK;
 }
 
+/* What it means that the runner refuses the artefact. */
+static enum kf_call_state refusal(const struct kf_worker *w)
+{
+	if (!w->driver->two_part)
+		return KF_CALL_LOAD;
+	return kf_arena_reply(&w->arena)->short_of_memory ? KF_CALL_MEMORY :
+		KF_CALL_LAUNCH;
+}
+
 static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 			 struct kf_err *err)
 {
@@ -156,8 +165,7 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 		return kf_talk_trouble(w, trouble, KF_HOST_LOAD, end, err);
 	kf_talk_text(w, end->text, sizeof(end->text));
 	if (end->text[0]) {
-		end->state = w->driver->two_part ? KF_CALL_LAUNCH :
-			KF_CALL_LOAD;
+		end->state = refusal(w);
 		code = kf_talk_bury(w, false, &outcome, err);
 		kf_outcome_release(&outcome);
 	}

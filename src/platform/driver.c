@@ -248,6 +248,12 @@ const char *kf_driver_fault(const struct kf_driver *driver,
 	return dev && driver->fault ? driver->fault(dev) : NULL;
 }
 
+bool kf_driver_short_of_memory(const struct kf_driver *driver,
+			       const struct kf_device *dev)
+{
+	return dev && driver->short_of_memory && driver->short_of_memory(dev);
+}
+
 void kf_driver_paths(const struct kf_driver *driver,
 		     enum kf_driver_place place, kf_driver_path_fn *add,
 		     void *arg)

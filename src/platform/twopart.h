@@ -113,6 +113,17 @@ bool kf_twopart_lay_out(const struct kf_plans *plans,
 			struct kf_twopart_layout *out, char why[256]);
 void kf_twopart_layout_release(struct kf_twopart_layout *layout);
 
+/* A device's memory, and what of it is kforge's whatever the program is. */
+struct kf_twopart_room {
+	const char *device;		/* its name */
+	uint64_t bytes, ours_bytes;
+	uint64_t piece_bytes;		/* the most in one piece; 0: no limit */
+};
+/* Is there room for scratch and kept memory, with nobody else there? False: why
+ * is a sentence for who wrote the program. */
+bool kf_twopart_fits(const struct kf_twopart_layout *layout,
+		     const struct kf_twopart_room *room, char why[256]);
+
 /* Where in bytes, a guard read back, the pattern first is not; len if nowhere.
  */
 uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t len);

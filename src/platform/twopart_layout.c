@@ -221,6 +221,40 @@ void kf_twopart_layout_release(struct kf_twopart_layout *layout)
 	*layout = (struct kf_twopart_layout) { 0 };
 }
 
+/* --- room ----------------------------------------------------------------- */
+
+#define OWN_PART	64u	/* of a device's memory: what it keeps itself */
+
+bool kf_twopart_fits(const struct kf_twopart_layout *layout,
+		     const struct kf_twopart_room *room, char why[256])
+{
+	const uint64_t *arena = layout->arena_bytes;
+	uint64_t asked = arena[KF_TWOPART_SCRATCH] + arena[KF_TWOPART_KEPT];
+	uint64_t taken = arena[KF_TWOPART_INPUTS] + arena[KF_TWOPART_OUTPUTS] +
+			 room->ours_bytes;
+	uint64_t own = room->bytes / OWN_PART;
+	uint64_t larger = arena[KF_TWOPART_SCRATCH];
+
+	if (arena[KF_TWOPART_KEPT] > larger)
+		larger = arena[KF_TWOPART_KEPT];
+	if (taken > room->bytes - own || asked > room->bytes - own - taken) {
+		snprintf(why, 256, "kf_temp and kf_keep ask for %llu MiB; "
+			 "%.80s has %llu MiB, of which inputs, outputs and the "
+			 "device itself take %llu: use less of them",
+			 (unsigned long long)(asked >> 20), room->device,
+			 (unsigned long long)(room->bytes >> 20),
+			 (unsigned long long)((taken + own) >> 20));
+		return false;
+	}
+	if (!room->piece_bytes || larger <= room->piece_bytes)
+		return true;
+	snprintf(why, 256, "kf_temp or kf_keep ask for %llu MiB; %.80s gives "
+		 "%llu MiB in one piece: use less of them",
+		 (unsigned long long)(larger >> 20), room->device,
+		 (unsigned long long)(room->piece_bytes >> 20));
+	return false;
+}
+
 /* --- guards --------------------------------------------------------------- */
 
 uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t len)

@@ -18,6 +18,15 @@ static enum kf_code tell(struct kf_serve *s, enum kf_code code)
 	return code;
 }
 
+static enum kf_code load(struct kf_serve *s, struct kf_err *err)
+{
+	enum kf_code code = kf_serve_load(s, err);
+
+	s->reply->short_of_memory = kf_driver_short_of_memory(s->driver,
+							      s->device);
+	return code;
+}
+
 static enum kf_code prepare(struct kf_serve *s, struct kf_err *err)
 {
 	enum kf_code code = kf_serve_prepare(s, err);
@@ -56,7 +65,7 @@ static enum kf_code tidy(struct kf_serve *s, struct kf_err *err)
 
 static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_PING] = kf_serve_nothing,
-	[KF_HOST_LOAD] = kf_serve_load,
+	[KF_HOST_LOAD] = load,
 	[KF_HOST_PREPARE] = prepare,
 	[KF_HOST_UPLOAD] = upload,
 	[KF_HOST_FORWARD] = forward,

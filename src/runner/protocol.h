@@ -147,7 +147,8 @@ struct kf_host_reply {
 	struct kf_host_fault fault;
 	/* Of a device runner. */
 	uint32_t faulted;	/* the program did wrong; text says what */
-	uint32_t reserved;
+	uint32_t short_of_memory;	/* LOAD: the device has less than the
+					   program asks for; text says so */
 	uint64_t device_ns;	/* of PREPARE, FORWARD; 0: no such clock */
 	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from
 				   what they were; UINT64_MAX: nowhere */

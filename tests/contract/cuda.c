@@ -567,6 +567,44 @@ static void test_more_scratch_than_allowed_is_refused(void **state)
 	world_release(&w);
 }
 
+/* In one piece, and in all. */
+static void test_more_than_the_card_has_is_refused_as_memory(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t half = f->info.memory_bytes / 2;
+	const uint64_t temp[] = { 2 * half, half };
+
+	for (size_t i = 0; i < KF_COUNT(temp); i++) {
+		struct world w;
+		struct kf_err err = { 0 };
+
+		world_init(&w, f);
+		w.memory_max = 8 * half;
+		w.plans.has_prepare = true;
+		plan_buffer(&w.plans.prepare, KF_PLAN_KEEP, 0, half);
+		plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, temp[i]);
+		if (world_load(&w, &err))
+			fail_msg("%s", err.text);
+		assert_non_null(strstr(w.refused, "kf_temp and kf_keep ask "
+				       "for "));
+		assert_non_null(strstr(w.refused, f->info.name));
+		assert_true(kf_driver_short_of_memory(f->driver, w.dev));
+		world_release(&w);
+	}
+}
+
+static void test_other_refusals_are_not_for_memory(void **state)
+{
+	struct world w;
+
+	world_init(&w, *state);
+	plan_launch(&w.plans.forward, "axbp", 1, 1);
+	assert_int_equal(world_load(&w, NULL), KF_OK);
+	assert_true(w.refused[0]);
+	assert_false(kf_driver_short_of_memory(w.f->driver, w.dev));
+	world_release(&w);
+}
+
 /* --- what only some devices have ------------------------------------------ */
 
 static void test_large_shared_memory(void **state)
@@ -922,6 +960,8 @@ static const struct CMUnitTest cases[] = {
 	CASE(code_for_another_device_is_refused),
 	CASE(rubbish_is_refused),
 	CASE(more_scratch_than_allowed_is_refused),
+	CASE(more_than_the_card_has_is_refused_as_memory),
+	CASE(other_refusals_are_not_for_memory),
 	CASE(large_shared_memory),
 	CASE(clusters),
 	CASE(barriers_of_the_grid),

@@ -49,6 +49,7 @@ struct world {
 	struct kf_tensor in, weight, out;
 	struct kf_plans plans;
 	struct kf_device *dev;
+	uint64_t memory_max;	/* 0: MEMORY_MAX */
 	char refused[256];
 };
 
@@ -228,8 +229,8 @@ static inline enum kf_code world_load(struct world *w, struct kf_err *err)
 	enum kf_code code;
 
 	write_program(w, path);
-	code = kf_driver_open(w->f->driver, w->f->info.id, MEMORY_MAX, &w->dev,
-			      err);
+	code = kf_driver_open(w->f->driver, w->f->info.id, w->memory_max ?
+			      w->memory_max : MEMORY_MAX, &w->dev, err);
 	if (!code)
 		code = kf_driver_attach(w->f->driver, w->dev, &w->memory,
 					&call, err);

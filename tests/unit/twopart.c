@@ -201,6 +201,43 @@ static void test_guards_tell_what_was_written(void **state)
 
 /* --- load ----------------------------------------------------------------- */
 
+/* In MiB: what is asked for, and what there is. */
+static void test_room_is_the_device_s_own(void **state)
+{
+	static const struct {
+		uint64_t scratch, kept, ours, piece;
+		const char *words;	/* NULL: it fits */
+	} rows[] = {
+		{ 100, 100, 0, 0, NULL },
+		{ 384, 400, 0, 400, NULL },
+		{ 784, 0, 0, 0, NULL },
+		{ 785, 0, 0, 0, "ask for 785 MiB; the card has 1024 MiB, of "
+		  "which inputs, outputs and the device itself take 240" },
+		{ 400, 385, 0, 0, "ask for 785 MiB" },
+		{ 400, 384, 1, 0, "take 241" },
+		{ 1, 0, 2000, 0, "ask for 1 MiB" },
+		{ 401, 100, 0, 400, "ask for 401 MiB; the card gives 400 MiB "
+		  "in one piece" },
+		{ 100, 401, 0, 400, "in one piece" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		const struct kf_twopart_layout layout = { .arena_bytes = {
+			200u << 20, 24u << 20, rows[i].scratch << 20,
+			rows[i].kept << 20 } };
+		const struct kf_twopart_room room = {
+			"the card", UINT64_C(1) << 30, rows[i].ours << 20,
+			rows[i].piece << 20 };
+		char why[256] = "";
+
+		assert_int_equal(kf_twopart_fits(&layout, &room, why),
+				 !rows[i].words);
+		if (rows[i].words && !strstr(why, rows[i].words))
+			fail_msg("row %zu: %s", i, why);
+	}
+}
+
 static void test_what_is_no_program_is_refused(void **state)
 {
 	struct kf_pack_part part[] = { { "device", "x", 1 },
@@ -351,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_have_guards),
 		cmocka_unit_test(test_plans_of_other_tensors_are_refused),
 		cmocka_unit_test(test_guards_tell_what_was_written),
+		cmocka_unit_test(test_room_is_the_device_s_own),
 		cmocka_unit_test(test_what_is_no_program_is_refused),
 		cmocka_unit_test(test_a_process_apart_answers),
 		cmocka_unit_test(test_crashes_and_hangs_apart_are_told),

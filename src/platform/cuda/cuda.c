@@ -26,6 +26,7 @@ const struct kf_driver kf_driver_cuda = {
 	.download = kf_cuda_download,
 	.device_ns = kf_cuda_device_ns,
 	.fault = kf_cuda_fault,
+	.short_of_memory = kf_cuda_short_of_memory,
 	.paths = kf_cuda_paths,
 	.env = env,
 	.torch_device = "cuda",

@@ -149,6 +149,7 @@ struct kf_device {
 	uint64_t last_ns;
 	char fault[256];
 	bool failed;			/* nothing but close */
+	bool short_of_memory;		/* load refused it for that */
 };
 
 enum kf_code kf_cuda_open(const char *device_id, uint64_t memory_max,
@@ -167,6 +168,7 @@ enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err);
 uint64_t kf_cuda_device_ns(const struct kf_device *dev);
 const char *kf_cuda_fault(const struct kf_device *dev);
+bool kf_cuda_short_of_memory(const struct kf_device *dev);
 void kf_cuda_close(struct kf_device *dev);
 
 /* memory.c. Allocates an arena of bytes, rounded up; the rest is zero. */

@@ -197,6 +197,33 @@ enum kf_code kf_cuda_module_load(struct kf_device *dev, char refused[256],
 	return code;
 }
 
+/* The card may have less than the program asks for: refused then says so.
+ * What does not fit for others' sake is told when it is allocated. */
+static enum kf_code check_room(struct kf_device *dev, char refused[256],
+			       struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	char name[96] = "the device";
+	size_t total = 0;
+	enum kf_code code = kf_cuda_check(api,
+			api->device_memory(&total, dev->device),
+			"read the size of the device's memory", err);
+	const struct kf_twopart_room room = {
+		.device = name, .bytes = total, .ours_bytes = dev->flush_bytes,
+	};
+
+	if (code)
+		return code;
+	api->device_name(name, sizeof(name), dev->device);
+	dev->short_of_memory = !kf_twopart_fits(&dev->layout, &room, refused);
+	return KF_OK;
+}
+
+bool kf_cuda_short_of_memory(const struct kf_device *dev)
+{
+	return dev->short_of_memory;
+}
+
 static enum kf_code load_program(struct kf_device *dev, char refused[256],
 				 struct kf_err *err)
 {
@@ -207,6 +234,9 @@ static enum kf_code load_program(struct kf_device *dev, char refused[256],
 				KF_CUDA_ALIGNMENT, dev->memory_max,
 				&dev->layout, refused))
 		return KF_OK;
+	code = check_room(dev, refused, err);
+	if (code || refused[0])
+		return code;
 	code = kf_cuda_arena_alloc(dev, KF_TWOPART_SCRATCH,
 				   dev->layout.arena_bytes[KF_TWOPART_SCRATCH],
 				   err);

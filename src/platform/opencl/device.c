@@ -27,6 +27,8 @@ static void ask_limits(struct kf_device *dev)
 				     CL_DEVICE_MEM_BASE_ADDR_ALIGN, 4) / 8;
 	if (!l->alignment)
 		l->alignment = 1;
+	dev->memory_bytes = kf_ocl_number(cl, dev->device,
+					  CL_DEVICE_GLOBAL_MEM_SIZE, 8);
 	dev->alloc_max = kf_ocl_number(cl, dev->device,
 				       CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8);
 	if (!(type & CL_DEVICE_TYPE_CPU))

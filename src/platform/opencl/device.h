@@ -29,6 +29,7 @@ struct kf_device {
 	struct ocl_queue *queue;
 	char name[128], driver[128];
 	struct kf_opencl_limits limits;
+	uint64_t memory_bytes;		/* of the device, in all */
 	uint64_t alloc_max;		/* bytes of one piece of memory */
 	uint64_t flush_bytes;		/* to be written before a call; 0 on
 					   processors, as other platforms do */
@@ -49,6 +50,7 @@ struct kf_device {
 	unsigned char *bounce;		/* owned: KF_OCL_BOUNCE bytes */
 	uint64_t took_ns;
 	char fault[256];
+	bool short_of_memory;		/* load refused it for that */
 };
 
 #define KF_OCL_BOUNCE (4u << 20)

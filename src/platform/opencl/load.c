@@ -246,18 +246,48 @@ static enum kf_code make_code(struct kf_device *dev,
 	return KF_OK;
 }
 
-/* False: more than the device gives in one piece. */
-static bool scratch_fits(const struct kf_device *dev, char refused[256])
+static uint64_t bytes_of(const struct kf_twopart_blocks *blocks)
 {
-	const uint64_t *bytes = dev->layout.arena_bytes;
+	uint64_t bytes = 0;
 
-	if (bytes[KF_TWOPART_SCRATCH] <= dev->alloc_max &&
-	    bytes[KF_TWOPART_KEPT] <= dev->alloc_max)
+	for (size_t i = 0; i < blocks->count; i++)
+		bytes += blocks->block[i].bytes;
+	return bytes;
+}
+
+/* What is kept is held twice: once here, to see whether it was changed. */
+static bool copies_fit(const struct kf_device *dev, char refused[256])
+{
+	const struct kf_twopart_layout *l = &dev->layout;
+	uint64_t temp = bytes_of(&l->forward_temp), kept = bytes_of(&l->kept);
+
+	if (bytes_of(&l->prepare_temp) > temp)
+		temp = bytes_of(&l->prepare_temp);
+	if (kept <= dev->memory_max / 2 && 2 * kept <= dev->memory_max - temp)
 		return true;
-	snprintf(refused, 256, "kf_temp or kf_keep ask for more than the %llu "
-		 "bytes that the device gives in one piece; use less scratch",
-		 (unsigned long long)dev->alloc_max);
+	snprintf(refused, 256, "kf_keep asks for %llu MiB, which count twice "
+		 "on this platform, and kf_temp for %llu; a program may use "
+		 "%llu MiB in all: keep less", (unsigned long long)(kept >> 20),
+		 (unsigned long long)(temp >> 20),
+		 (unsigned long long)(dev->memory_max >> 20));
 	return false;
+}
+
+static bool scratch_fits(struct kf_device *dev, char refused[256])
+{
+	const struct kf_twopart_room room = {
+		.device = dev->name, .bytes = dev->memory_bytes,
+		.ours_bytes = dev->flush_bytes, .piece_bytes = dev->alloc_max,
+	};
+
+	dev->short_of_memory = !kf_twopart_fits(&dev->layout, &room, refused) ||
+			       !copies_fit(dev, refused);
+	return !dev->short_of_memory;
+}
+
+bool kf_opencl_short_of_memory(const struct kf_device *dev)
+{
+	return dev->short_of_memory;
 }
 
 static enum kf_code load_parts(struct kf_device *dev, char refused[256],

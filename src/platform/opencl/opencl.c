@@ -86,6 +86,7 @@ const struct kf_driver kf_driver_opencl = {
 	.download = kf_opencl_download,
 	.device_ns = kf_opencl_device_ns,
 	.fault = kf_opencl_fault,
+	.short_of_memory = kf_opencl_short_of_memory,
 	.paths = paths,
 	.env = env,
 };
