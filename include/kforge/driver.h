@@ -152,7 +152,8 @@ struct kf_driver {
 	 * a pack of "device" and "plans" (src/platform/plan.h), and refused
 	 * gets a sentence for who wrote the program when a plan asks for a
 	 * kernel that is not there, wrong arguments, or more than the device
-	 * has. The runner then holds no code of the candidate's host.c, and
+	 * has; a pack that cannot be read, or is of another device, is trouble
+	 * of ours. The runner then holds no code of the candidate's host.c, and
 	 * the driver's own word and clock are believed.
 	 *
 	 * Order: open, attach, load; prepare whenever weights change; then

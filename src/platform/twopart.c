@@ -199,23 +199,19 @@ enum kf_code kf_twopart_read(const char *path, struct kf_twopart *out,
 	*out = (struct kf_twopart) { 0 };
 	refused[0] = '\0';
 	code = kf_pack_read(path, PACK_MAX, &out->pack, &why);
-	if (code == KF_E_INPUT) {
-		snprintf(refused, 256, "what was built is no pack");
-		return KF_OK;
-	}
+	if (code == KF_E_INPUT)
+		return kf_fail(err, KF_E_IO, "what was built is no pack");
 	if (code)
 		return kf_fail(err, code, "%s", why.text);
 	out->device = kf_pack_find(&out->pack, "device");
 	plans = kf_pack_find(&out->pack, "plans");
-	if (!out->device || !plans) {
-		snprintf(refused, 256, "what was built has no part \"%s\"",
-			 out->device ? "plans" : "device");
-		return KF_OK;
-	}
+	if (!out->device || !plans)
+		return kf_fail(err, KF_E_IO, "what was built has no part "
+			       "\"%s\"", out->device ? "plans" : "device");
 	if (kf_plans_read(plans->data, plans->len, &out->plans, &why))
-		snprintf(refused, 256, "%.255s", why.text);
-	else
-		find_mistake(&out->plans, refused);
+		return kf_fail(err, KF_E_IO, "what was built has plans that "
+			       "cannot be read: %.255s", why.text);
+	find_mistake(&out->plans, refused);
 	return KF_OK;
 }
 

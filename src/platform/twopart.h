@@ -49,8 +49,8 @@ struct kf_twopart {
 	const struct kf_pack_part *device;	/* in pack */
 	struct kf_plans plans;
 };
-/* Reads a pack of "device" and "plans". refused gets a sentence if it is none,
- * or if a plan has a mistake. */
+/* Reads a pack of "device" and "plans". refused gets a sentence if a plan has a
+ * mistake. KF_E_IO: it is none; kforge wrote it, so no program is to blame. */
 KF_MUST_CHECK enum kf_code kf_twopart_read(const char *path,
 		struct kf_twopart *out, char refused[256], struct kf_err *err);
 void kf_twopart_release(struct kf_twopart *t);

@@ -517,7 +517,7 @@ static void test_refusals_help_the_writer(void **state)
 	}
 }
 
-static void test_code_for_another_device_is_refused(void **state)
+static void test_code_for_another_device_is_trouble_of_ours(void **state)
 {
 	static const char other[4096] = "\x7f" "ELF, but not of a device";
 	struct fixture *f = *state;
@@ -529,15 +529,15 @@ static void test_code_for_another_device_is_refused(void **state)
 	/* As long as a header, which is read without knowing its length. */
 	f->code = (struct kf_buf) { .max = sizeof(other) };
 	kf_buf_add(&f->code, other, sizeof(other));
-	if (world_load(&w, &err))
-		fail_msg("%s", err.text);
-	assert_non_null(strstr(w.refused, "not for this device"));
+	assert_int_not_equal(world_load(&w, &err), KF_OK);
+	assert_string_equal(w.refused, "");
+	assert_non_null(strstr(err.text, "cannot load the module: "));
 	kf_buf_release(&f->code);
 	f->code = whole;
 	world_release(&w);
 }
 
-static void test_rubbish_is_refused(void **state)
+static void test_rubbish_is_trouble_of_ours(void **state)
 {
 	struct fixture *f = *state;
 	char *path = path_in(f, "rubbish");
@@ -548,8 +548,8 @@ static void test_rubbish_is_refused(void **state)
 	assert_int_equal(kf_driver_open(f->driver, f->info.id, MEMORY_MAX,
 					&dev, NULL), KF_OK);
 	assert_int_equal(kf_driver_load(f->driver, dev, path, refused, NULL),
-			 KF_OK);
-	assert_true(refused[0]);
+			 KF_E_IO);
+	assert_string_equal(refused, "");
 	kf_driver_close(f->driver, dev);
 	free(path);
 }
@@ -876,6 +876,116 @@ static void test_trouble_of_ours_is_no_verdict(void **state)
 	}
 }
 
+/* What each result is, when a launch is put into a graph or a graph is made
+ * (refused), and when the graph runs (a fault). */
+static const struct { int result; bool refused, fault; } results[] = {
+	{ KF_CUDA_INVALID_VALUE, true, false },
+	{ KF_CUDA_OUT_OF_MEMORY, false, false },
+	{ 3, false, false },			/* not initialised */
+	{ 46, false, false },			/* device unavailable */
+	{ KF_CUDA_NO_DEVICE, false, false },
+	{ KF_CUDA_INVALID_IMAGE, false, false },
+	{ 201, false, false },			/* invalid context */
+	{ KF_CUDA_NO_BINARY_FOR_GPU, false, false },
+	{ 214, false, false },			/* ECC, uncorrectable */
+	{ 218, false, false },			/* invalid PTX */
+	{ 220, false, false },			/* NVLink, uncorrectable */
+	{ 222, false, false },			/* PTX of another version */
+	{ 226, false, false },			/* contained hardware error */
+	{ KF_CUDA_INVALID_SOURCE, false, false },
+	{ 304, false, false },			/* operating system */
+	{ 400, false, false },			/* invalid handle */
+	{ KF_CUDA_NOT_FOUND, false, false },
+	{ KF_CUDA_ILLEGAL_ADDRESS, false, true },
+	{ KF_CUDA_LAUNCH_OUT_OF_RESOURCES, true, true },
+	{ KF_CUDA_LAUNCH_TIMEOUT, false, true },
+	{ 709, false, false },			/* context is destroyed */
+	{ KF_CUDA_ASSERT, false, true },
+	{ KF_CUDA_HARDWARE_STACK_ERROR, false, true },
+	{ KF_CUDA_ILLEGAL_INSTRUCTION, false, true },
+	{ KF_CUDA_MISALIGNED_ADDRESS, false, true },
+	{ KF_CUDA_INVALID_ADDRESS_SPACE, false, true },
+	{ KF_CUDA_INVALID_PC, false, true },
+	{ KF_CUDA_LAUNCH_FAILED, false, true },
+	{ KF_CUDA_COOPERATIVE_LAUNCH_TOO_LARGE, true, true },
+	{ KF_CUDA_TENSOR_MEMORY_LEAK, false, true },
+	{ 800, false, false },			/* not permitted */
+	{ KF_CUDA_NOT_SUPPORTED, true, false },
+	{ 802, false, false },			/* system not ready */
+	{ 803, false, false },			/* driver of another version */
+	{ 900, false, false },			/* capture unsupported */
+	{ 901, false, false },			/* capture invalidated */
+	{ 908, false, false },			/* capture, wrong thread */
+	{ KF_CUDA_INVALID_CLUSTER_SIZE, true, false },
+	{ 999, false, false },			/* unknown */
+};
+
+/* entry gives result: is the program refused, at fault, or is it our trouble?
+ */
+static void expect_blame(struct fixture *f, const char *entry, unsigned after,
+			 int result, bool refused, bool fault)
+{
+	struct standin s = standin_control();
+	struct kf_err err = { 0 };
+	uint64_t changed;
+	struct world w;
+	enum kf_code code;
+	bool blamed;
+
+	world_init(&w, f);
+	add_axpb(&w.plans.forward, IN, OUT, 1, 2);
+	s.break_entry(entry, after, result);
+	code = world_load(&w, &err);
+	if (!code && !w.refused[0])
+		code = world_prepare(&w, &err);
+	if (!code && !w.refused[0])
+		code = world_try(&w, &changed, &err);
+	s.reset();
+	blamed = w.dev && kf_driver_fault(f->driver, w.dev);
+	if (!!w.refused[0] != refused || blamed != fault ||
+	    !code != (refused || fault))
+		fail_msg("%s gives %d: code %d, refused \"%s\", fault \"%s\"",
+			 entry, result, (int)code, w.refused,
+			 blamed ? kf_driver_fault(f->driver, w.dev) : "");
+	world_release(&w);
+}
+
+static void test_each_result_has_its_culprit(void **state)
+{
+	for (size_t i = 0; i < KF_COUNT(results); i++) {
+		const int result = results[i].result;
+
+		expect_blame(*state, "cuLaunchKernelEx", 0, result,
+			     results[i].refused, false);
+		expect_blame(*state, "cuGraphInstantiateWithFlags", 0, result,
+			     results[i].refused, false);
+		expect_blame(*state, "cuEventSynchronize", 0, result, false,
+			     results[i].fault);
+		expect_blame(*state, "cuStreamBeginCapture_v2", 0, result,
+			     false, false);
+		/* The first is kforge's own kernels. */
+		expect_blame(*state, "cuModuleLoadData", 1, result, false,
+			     false);
+	}
+}
+
+/* kforge has checked them: what is wrong with one is not the program's. */
+static void test_a_copy_that_is_refused_is_trouble_of_ours(void **state)
+{
+	struct standin s = standin_control();
+	struct kf_err err = { 0 };
+	struct world w;
+
+	world_init(&w, *state);
+	plan_copy(&w.plans.forward, OUT, 0, IN, 0, FLOATS_BYTES);
+	s.break_entry("cuMemcpyDtoDAsync_v2", 0, KF_CUDA_INVALID_VALUE);
+	assert_int_not_equal(world_load(&w, &err), KF_OK);
+	assert_string_equal(w.refused, "");
+	assert_non_null(strstr(err.text, "cannot make a graph"));
+	s.reset();
+	world_release(&w);
+}
+
 static void test_memory_that_cannot_be_pinned_is_copied(void **state)
 {
 	struct standin s = standin_control();
@@ -957,8 +1067,8 @@ static const struct CMUnitTest cases[] = {
 	CASE(prepare_may_not_write_to_weights),
 	CASE(prepare_may_not_write_behind_what_it_keeps),
 	CASE(refusals_help_the_writer),
-	CASE(code_for_another_device_is_refused),
-	CASE(rubbish_is_refused),
+	CASE(code_for_another_device_is_trouble_of_ours),
+	CASE(rubbish_is_trouble_of_ours),
 	CASE(more_scratch_than_allowed_is_refused),
 	CASE(more_than_the_card_has_is_refused_as_memory),
 	CASE(other_refusals_are_not_for_memory),
@@ -977,6 +1087,8 @@ static const struct CMUnitTest device_cases[] = {
 static const struct CMUnitTest standin_cases[] = {
 	CASE(everything_is_given_back),
 	CASE(trouble_of_ours_is_no_verdict),
+	CASE(each_result_has_its_culprit),
+	CASE(a_copy_that_is_refused_is_trouble_of_ours),
 	CASE(memory_that_cannot_be_pinned_is_copied),
 	CASE(graphs_are_made_once),
 	CASE(a_kernel_that_wants_clusters_says_so),

@@ -186,12 +186,11 @@ static inline void write_program(const struct fixture *f,
 }
 
 /* Opens, attaches and loads; refused is "" if all went well. */
-static inline void load_with(const struct fixture *f, struct program *p,
-			     const void *device, size_t device_len,
-			     char refused[256])
+static inline enum kf_code try_load(const struct fixture *f, struct program *p,
+				    const void *device, size_t device_len,
+				    char refused[256], struct kf_err *err)
 {
 	struct kf_call call;
-	struct kf_err err = { 0 };
 
 	refused[0] = '\0';
 	data_init(&p->data);
@@ -199,9 +198,19 @@ static inline void load_with(const struct fixture *f, struct program *p,
 	write_program(f, &p->plans, device, device_len);
 	if (kf_driver_open(f->driver, f->info.id,
 			   p->memory_max ? p->memory_max : MEMORY, &p->dev,
-			   &err) ||
-	    f->driver->attach(p->dev, &p->data.shared, &call, &err) ||
-	    kf_driver_load(f->driver, p->dev, f->output, refused, &err))
+			   err) ||
+	    f->driver->attach(p->dev, &p->data.shared, &call, err))
+		fail_msg("%s", err->text);
+	return kf_driver_load(f->driver, p->dev, f->output, refused, err);
+}
+
+static inline void load_with(const struct fixture *f, struct program *p,
+			     const void *device, size_t device_len,
+			     char refused[256])
+{
+	struct kf_err err = { 0 };
+
+	if (try_load(f, p, device, device_len, refused, &err))
 		fail_msg("%s", err.text);
 }
 

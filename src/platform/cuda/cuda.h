@@ -222,7 +222,17 @@ struct kf_cuda_launch kf_cuda_launch_of(const struct kf_device *dev,
 		const struct kf_plan_op *op,
 		struct kf_cuda_launch_attribute *attribute);
 
-/* fault.c. False: this result is no program's doing. Else dev->fault is set. */
+/* fault.c. Is a result that is not 0 the program's doing, and not ours, the
+ * device's or others'? making: it came when a launch was put into a graph or
+ * the graph was made; running: when the graph ran, and these words follow the
+ * kernel's name (NULL: it is not). Results that are in no row are ours. */
+struct kf_cuda_blame {
+	int result;
+	bool making;
+	const char *running;
+};
+const struct kf_cuda_blame *kf_cuda_blame(int result);
+/* False: this result is no program's doing. Else dev->fault is set. */
 bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
 		      int result);
 

@@ -1,34 +1,53 @@
 /* What a program did wrong on the device, in sentences for who wrote it. */
 #include "platform/cuda/cuda.h"
 
-static const struct { int result; const char *words; } fault[] = {
-	{ KF_CUDA_ILLEGAL_ADDRESS,
-	  "read or wrote memory that is not there (illegal address)" },
-	{ KF_CUDA_MISALIGNED_ADDRESS,
-	  "used an address that is no multiple of the size of what it reads or "
-	  "writes there (misaligned address)" },
-	{ KF_CUDA_ASSERT, "stopped at an assertion that does not hold" },
-	{ KF_CUDA_ILLEGAL_INSTRUCTION,
-	  "ran an instruction that the device refuses, or trapped (illegal "
-	  "instruction)" },
-	{ KF_CUDA_HARDWARE_STACK_ERROR,
-	  "went too deep or broke its stack (hardware stack error)" },
-	{ KF_CUDA_INVALID_ADDRESS_SPACE,
-	  "took an address of one kind of memory for one of another (invalid "
-	  "address space)" },
-	{ KF_CUDA_INVALID_PC, "jumped to where no code is (invalid program "
-			      "counter)" },
-	{ KF_CUDA_LAUNCH_FAILED,
-	  "trapped or broke a rule of the hardware, such as one of barriers "
-	  "(unspecified launch failure)" },
-	{ KF_CUDA_LAUNCH_TIMEOUT,
-	  "ran too long and was stopped by the device (launch timeout)" },
-	{ KF_CUDA_LAUNCH_OUT_OF_RESOURCES,
+/* Whose fault it is. What a running kernel does wrong stays with the device: it
+ * is nobody's of this program when a graph is made. Of all that is not here,
+ * such as memory that others hold or code for another device, it is ours. */
+static const struct kf_cuda_blame rows[] = {
+	{ KF_CUDA_INVALID_VALUE, true, NULL },
+	{ KF_CUDA_NOT_SUPPORTED, true, NULL },
+	{ KF_CUDA_INVALID_CLUSTER_SIZE, true, NULL },
+	{ KF_CUDA_COOPERATIVE_LAUNCH_TOO_LARGE, true,
+	  "has more groups than are on the device at once (cooperative launch "
+	  "too large)" },
+	{ KF_CUDA_LAUNCH_OUT_OF_RESOURCES, true,
 	  "wants more registers or memory than a launch may have (out of "
 	  "resources)" },
-	{ KF_CUDA_TENSOR_MEMORY_LEAK,
+	{ KF_CUDA_ILLEGAL_ADDRESS, false,
+	  "read or wrote memory that is not there (illegal address)" },
+	{ KF_CUDA_MISALIGNED_ADDRESS, false,
+	  "used an address that is no multiple of the size of what it reads or "
+	  "writes there (misaligned address)" },
+	{ KF_CUDA_ASSERT, false, "stopped at an assertion that does not hold" },
+	{ KF_CUDA_ILLEGAL_INSTRUCTION, false,
+	  "ran an instruction that the device refuses, or trapped (illegal "
+	  "instruction)" },
+	{ KF_CUDA_HARDWARE_STACK_ERROR, false,
+	  "went too deep or broke its stack (hardware stack error)" },
+	{ KF_CUDA_INVALID_ADDRESS_SPACE, false,
+	  "took an address of one kind of memory for one of another (invalid "
+	  "address space)" },
+	{ KF_CUDA_INVALID_PC, false,
+	  "jumped to where no code is (invalid program counter)" },
+	{ KF_CUDA_LAUNCH_FAILED, false,
+	  "trapped or broke a rule of the hardware, such as one of barriers "
+	  "(unspecified launch failure)" },
+	{ KF_CUDA_LAUNCH_TIMEOUT, false,
+	  "ran too long and was stopped by the device (launch timeout)" },
+	{ KF_CUDA_TENSOR_MEMORY_LEAK, false,
 	  "did not give back its tensor memory (tensor memory leak)" },
 };
+
+const struct kf_cuda_blame *kf_cuda_blame(int result)
+{
+	static const struct kf_cuda_blame ours = { 0, false, NULL };
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		if (rows[i].result == result)
+			return &rows[i];
+	return &ours;
+}
 
 static bool named_before(const struct kf_plan *plan, size_t number)
 {
@@ -57,21 +76,19 @@ static void name_kernels(const struct kf_plan *plan, struct kf_buf *out)
 bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
 		      int result)
 {
+	const char *words = kf_cuda_blame(result)->running;
 	struct kf_buf names = { .max = 192 };
-	size_t i = 0;
 
-	while (i < KF_COUNT(fault) && fault[i].result != result)
-		i++;
-	if (i == KF_COUNT(fault))
+	if (!words)
 		return false;
 	name_kernels(plan, &names);
 	if (strchr(kf_buf_str(&names), ','))
 		snprintf(dev->fault, sizeof(dev->fault),
 			 "one of the kernels %s %s", kf_buf_str(&names),
-			 fault[i].words);
+			 words);
 	else
 		snprintf(dev->fault, sizeof(dev->fault), "kernel %s %s",
-			 kf_buf_str(&names), fault[i].words);
+			 kf_buf_str(&names), words);
 	kf_buf_release(&names);
 	return true;
 }

@@ -91,36 +91,60 @@ static void refuse(const struct kf_device *dev, const struct kf_cuda_list *list,
 
 /* --- lists ---------------------------------------------------------------- */
 
+/* Whose fault it is that the list cannot become a graph. number is the
+ * operation that could not be queued, op_count if it was all of them. */
+static enum kf_code blame(const struct kf_device *dev,
+			  const struct kf_cuda_list *list, size_t number,
+			  int result, char refused[256], struct kf_err *err)
+{
+	bool one = number < list->plan->op_count;
+	char name[96], why[160];
+
+	/* Sizes and places of fills and copies were checked by us. */
+	if (!kf_cuda_blame(result)->making ||
+	    (one && list->plan->op[number].kind != KF_PLAN_LAUNCH))
+		return kf_cuda_check(&dev->api, result, "make a graph", err);
+	snprintf(why, sizeof(why), "the device refuses it: %s",
+		 kf_cuda_result_name(&dev->api, result, name));
+	if (one)
+		refuse(dev, list, number, why, refused);
+	else
+		snprintf(refused, 256, "what %s launches: %s",
+			 list == &dev->prepare ? "kf_prepare" : "kf_forward",
+			 why);
+	return KF_OK;
+}
+
 /* Everything is queued once, for a graph. What the device refuses after all
  * checks is told in its own words. */
 static enum kf_code make_graph(struct kf_device *dev, struct kf_cuda_list *list,
 			       char refused[256], struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
+	const char *what = "begin a graph";
 	void *graph = NULL;
 	size_t i = 0;
-	int result, ended;
+	int queued = 0, made = 0, result;
 
 	result = api->capture_begin(dev->stream, KF_CUDA_CAPTURE_THREAD_LOCAL);
 	if (result)
-		return kf_cuda_check(api, result, "begin a graph", err);
-	for (; i < list->plan->op_count && !result; i++)
-		result = kf_cuda_issue(dev, list, i);
-	ended = api->capture_end(dev->stream, &graph);
-	if (result) {
-		char name[96], why[160];
-
-		snprintf(why, sizeof(why), "the device refuses it: %s",
-			 kf_cuda_result_name(api, result, name));
-		refuse(dev, list, i - 1, why, refused);
+		return kf_cuda_check(api, result, what, err);
+	while (i < list->plan->op_count && !queued)
+		queued = kf_cuda_issue(dev, list, i++);
+	what = "end a graph";
+	result = api->capture_end(dev->stream, &graph);
+	if (!queued && !result)
+		made = api->graph_instantiate(&list->exec, graph, 0);
+	if (!queued && !result && !made) {
+		what = "bring a graph to the device";
+		result = api->graph_upload(list->exec, dev->stream);
 	}
-	if (!result && !ended)
-		ended = api->graph_instantiate(&list->exec, graph, 0);
-	if (!result && !ended)
-		ended = api->graph_upload(list->exec, dev->stream);
 	if (graph)
 		api->graph_destroy(graph);
-	return result ? KF_OK : kf_cuda_check(api, ended, "make a graph", err);
+	if (queued || made)
+		return blame(dev, list, queued ? i - 1 : i,
+			     queued ? queued : made, refused, err);
+	return kf_cuda_check(api, result, what, err);
 }
 
 static enum kf_code make_list(struct kf_device *dev, struct kf_cuda_list *list,
@@ -160,14 +184,6 @@ void kf_cuda_module_unload(struct kf_device *dev)
 	dev->module = NULL;
 }
 
-/* Code that was built for another device, or is no code. */
-static bool is_unfit(int result)
-{
-	return result == KF_CUDA_NO_BINARY_FOR_GPU ||
-	       result == KF_CUDA_INVALID_IMAGE ||
-	       result == KF_CUDA_INVALID_SOURCE;
-}
-
 enum kf_code kf_cuda_module_load(struct kf_device *dev, char refused[256],
 				 struct kf_err *err)
 {
@@ -175,14 +191,6 @@ enum kf_code kf_cuda_module_load(struct kf_device *dev, char refused[256],
 	enum kf_code code = KF_OK;
 
 	dev->module_used = false;
-	if (is_unfit(result)) {
-		char name[96];
-
-		snprintf(refused, 256, "the device code is not for this "
-			 "device: %s", kf_cuda_result_name(&dev->api, result,
-							   name));
-		return KF_OK;
-	}
 	if (result)
 		return kf_cuda_check(&dev->api, result, "load the module",
 				     err);

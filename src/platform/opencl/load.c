@@ -223,13 +223,12 @@ static enum kf_code make_code(struct kf_device *dev,
 	char text[64];
 
 	if (strcmp(binary->device, dev->name) != 0 ||
-	    strcmp(binary->driver, dev->driver) != 0) {
-		snprintf(refused, 256, "the kernels were built for %.50s with "
-			 "driver %.24s, and this is %.50s with driver %.24s; "
-			 "build them again", binary->device, binary->driver,
-			 dev->name, dev->driver);
-		return KF_OK;
-	}
+	    strcmp(binary->driver, dev->driver) != 0)
+		return kf_fail(err, KF_E_UNAVAIL, "the kernels were built for "
+			       "%.50s with driver %.24s, and this is %.50s "
+			       "with driver %.24s; build them again",
+			       binary->device, binary->driver, dev->name,
+			       dev->driver);
 	dev->code = cl->clCreateProgramWithBinary(dev->context, 1,
 			&dev->device, &binary->len, &binary->bytes, &status,
 			&e);
@@ -237,7 +236,8 @@ static enum kf_code make_code(struct kf_device *dev,
 		e = cl->clBuildProgram(dev->code, 1, &dev->device, "", NULL,
 				       NULL);
 	e = e ? e : status;
-	if (e == CL_INVALID_BINARY || e == CL_BUILD_PROGRAM_FAILURE)
+	/* Some devices compile only now. */
+	if (e == CL_BUILD_PROGRAM_FAILURE)
 		snprintf(refused, 256, "the kernels' binary is refused: %s",
 			 kf_ocl_error(e, text));
 	else if (e)
@@ -301,8 +301,8 @@ static enum kf_code load_parts(struct kf_device *dev, char refused[256],
 	enum kf_code code = KF_OK;
 
 	if (!kf_opencl_binary_read(t->device->data, t->device->len, &binary))
-		snprintf(refused, 256, "the kernels' binary is none of "
-			 "OpenCL");
+		code = kf_fail(err, KF_E_IO, "the kernels' binary is none of "
+			       "OpenCL");
 	else
 		code = make_code(dev, &binary, refused, err);
 	if (code || refused[0] ||
