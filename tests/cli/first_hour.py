@@ -128,8 +128,8 @@ def test_programs_that_are_none(scratch):
          no_entry),
         (SOURCE.replace("kf_forward", "kf_foward"), "generation_failure",
          no_entry),
-        ("#include <torch/extension.h>\n" + SOURCE, "compilation_failure",
-         "torch/extension.h"),
+        ("#include <torch/nowhere.h>\n" + SOURCE, "compilation_failure",
+         "torch/nowhere.h"),
     ]
     for content, status, said in rows:
         expect([(("verify", PROBLEM, put(scratch, "program.c", content)),
