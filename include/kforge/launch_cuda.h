@@ -1,7 +1,7 @@
 /*
- * launch_cuda.h - runs a two-part program (kernels.cu and host.c, launch.h) over
- * the CUDA runtime, without kforge. Ships to users (MIT); header-only, C11 or
- * C++11, CUDA 12.5 or newer.
+ * launch_cuda.h - runs a two-part program (kernels.cu and host.c, launch.h)
+ * over the CUDA runtime, without kforge. Ships to users (MIT); header-only, C11
+ * or C++11, CUDA 12.5 or newer.
  *
  *	nvcc -std=c++17 -arch=native host.c kernels.cu main.c
  *
@@ -23,8 +23,9 @@
  * Kernels are extern "C" __global__, as kforge wants them; the list gives their
  * names. The file that makes the table must not include kernels.cu.
  *
- * Stream:   everything is queued there, and nothing is waited for; kf_cuda_forward
- *           can be captured in a graph. The stream's device must be current.
+ * Stream:   everything is queued there, and nothing is waited for;
+ *           kf_cuda_forward can be captured in a graph. The stream's device
+ *           must be current.
  * Memory:   scratch (kf_temp) comes from cudaMallocAsync, or from the two
  *           functions that you set after kf_cuda_init, and is given back in the
  *           stream's order when the call is over. What kf_prepare keeps lives
@@ -251,7 +252,8 @@ static inline int kf_cuda_map_(struct kf_cuda *x, const struct kf_tensor_map *m,
 		if (i)
 			stride[i - 1] = (cuuint64_t)m->stride[i];
 	}
-	encode = (kf_cuda_encode_ *)kf_cuda_driver_(x, "cuTensorMapEncodeTiled");
+	encode = (kf_cuda_encode_ *)
+		kf_cuda_driver_(x, "cuTensorMapEncodeTiled");
 	if (!encode)
 		return 1;
 	return kf_cuda_driver_check_(x, "tensor map", encode(map,
