@@ -21,7 +21,9 @@ enum kforge_status {
 	KFORGE_E_STRIDES = 8,	/* ... is not contiguous and row-major */
 	KFORGE_E_COUNT = 9,	/* too few or too many tensors */
 	KFORGE_E_READ_ONLY = 10, /* an output is marked read-only */
-	KFORGE_E_VERSION = 11	/* a versioned tensor of an unknown ABI */
+	KFORGE_E_VERSION = 11,	/* a versioned tensor of an unknown ABI */
+	KFORGE_E_LAUNCH = 12	/* the GPU or its driver is not there, or refused
+				   what the program asked for */
 };
 
 #if defined(__GNUC__)

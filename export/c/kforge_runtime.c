@@ -26,6 +26,7 @@ struct kforge_context {
 	 * are copied through it. */
 	void **aligned;
 	void **pointer;		/* a DLPack call's arguments */
+	struct kforge_parts *parts;
 	struct block kept[SLOTS];
 	int preparing, sizing, temp_failed;
 	struct piece *piece;
@@ -33,6 +34,9 @@ struct kforge_context {
 	size_t scratch_bytes, scratch_used;
 	char error[WORDS];
 };
+
+/* Of a context that could not be made. */
+static _Thread_local char why_none[WORDS];
 
 /* --- statuses ------------------------------------------------------------ */
 
@@ -51,6 +55,7 @@ const char *kforge_message(int status)
 		[KFORGE_E_COUNT] = "too few or too many tensors",
 		[KFORGE_E_READ_ONLY] = "an output is read-only",
 		[KFORGE_E_VERSION] = "a tensor has an unknown DLPack version",
+		[KFORGE_E_LAUNCH] = "the GPU is not there, or refuses the program",
 	};
 	size_t count = sizeof(words) / sizeof(words[0]);
 
@@ -60,7 +65,7 @@ const char *kforge_message(int status)
 
 const char *kforge_error(const struct kforge_context *context)
 {
-	return context ? context->error : "";
+	return context ? context->error : why_none;
 }
 
 /* Writes a sentence that names the tensor, and gives the status back. */
@@ -177,8 +182,25 @@ static const struct kforge_tensor_spec *spec_of(const struct kforge_program *p,
 				   : &p->out[i - p->weight_count];
 }
 
+/* What became of a call, with its sentence. */
+static int call_ended(struct kforge_context *x, int rc)
+{
+	const char *words = "";
+
+	if (!rc)
+		return KFORGE_OK;
+	if (x->temp_failed)
+		return fail(x, KFORGE_E_MEMORY, NULL, NULL);
+	if (x->parts)
+		words = x->program.parts->words(x->parts);
+	if (words[0])
+		return fail(x, KFORGE_E_LAUNCH, NULL, words);
+	snprintf(x->error, sizeof(x->error), "the program returned %d", rc);
+	return KFORGE_E_PROGRAM;
+}
+
 static int run(struct kforge_context *x, int (*function)(struct kf_call *c),
-	       int with_data)
+	       int with_data, void *queue)
 {
 	const struct kforge_program *p = &x->program;
 	struct kf_tensor *t = x->tensor_now;
@@ -192,11 +214,12 @@ static int run(struct kforge_context *x, int (*function)(struct kf_call *c),
 		.scalar = x->scalar_now,
 		.weight = t + p->in_count,
 		.out = t + p->in_count + p->weight_count,
+		.queue = queue,
 		.temp = give_temp,
 		.keep = give_keep,
 		.owner = x,
 	};
-	int i, rc;
+	int i;
 
 	memcpy(t, x->tensor, (size_t)x->tensor_count * sizeof(*t));
 	if (p->scalar_count)
@@ -207,13 +230,9 @@ static int run(struct kforge_context *x, int (*function)(struct kf_call *c),
 			t[i].data = NULL;
 	x->scratch_used = 0;
 	x->temp_failed = 0;
-	rc = function(&call);
-	if (!rc)
-		return KFORGE_OK;
-	if (x->temp_failed)
-		return fail(x, KFORGE_E_MEMORY, NULL, NULL);
-	snprintf(x->error, sizeof(x->error), "the program returned %d", rc);
-	return KFORGE_E_PROGRAM;
+	return call_ended(x, x->parts ? p->parts->run(x->parts, function,
+						      &call, with_data)
+				      : function(&call));
 }
 
 int kforge_call(struct kforge_context *x, const void *const *in,
@@ -241,11 +260,35 @@ int kforge_call(struct kforge_context *x, const void *const *in,
 		tout[i].data = (uintptr_t)out[i] % OUT_ALIGNMENT ? bounce[i]
 								 : out[i];
 	}
-	status = run(x, p->forward, 1);
+	status = run(x, p->forward, 1, NULL);
 	for (i = 0; !status && i < p->out_count; i++)
 		if (tout[i].data != out[i])
 			memcpy(out[i], tout[i].data, p->out[i].bytes);
 	return status;
+}
+
+int kforge_call_on(struct kforge_context *x, void *queue,
+		   const void *const *in, void *const *out)
+{
+	const struct kforge_program *p = &x->program;
+	struct kf_tensor *tout = x->tensor + p->in_count + p->weight_count;
+	int i;
+
+	if (!queue)
+		return fail(x, KFORGE_E_ARGUMENT, "the stream", NULL);
+	for (i = 0; i < p->in_count; i++) {
+		const void *data = p->in[i].dtype ? *in++ : NULL;
+
+		if (p->in[i].dtype && p->in[i].bytes && !data)
+			return fail(x, KFORGE_E_ARGUMENT, p->in[i].name, NULL);
+		x->tensor[i].data = (void *)(uintptr_t)data;
+	}
+	for (i = 0; i < p->out_count; i++) {
+		if (p->out[i].bytes && !out[i])
+			return fail(x, KFORGE_E_ARGUMENT, p->out[i].name, NULL);
+		tout[i].data = out[i];
+	}
+	return run(x, p->forward, 1, queue);
 }
 
 /* Its scratch is not that of calls: pieces that go when it is over. */
@@ -255,7 +298,7 @@ static int prepare(struct kforge_context *x)
 	int status;
 
 	x->preparing = x->sizing = 1;
-	status = run(x, x->program.prepare, 0);
+	status = run(x, x->program.prepare, 0, NULL);
 	x->preparing = x->sizing = 0;
 	x->scratch_bytes = scratch_bytes;
 	drop_pieces(x);
@@ -286,6 +329,9 @@ int kforge_set_weights(struct kforge_context *x, const void *const *weights)
 		x->tensor[p->in_count + i].data = (void *)(uintptr_t)data;
 	}
 	drop_kept(x);
+	if (x->parts && p->parts->set_weights(x->parts,
+					      x->tensor + p->in_count))
+		return call_ended(x, 1);
 	return p->prepare ? prepare(x) : KFORGE_OK;
 }
 
@@ -543,7 +589,7 @@ static int find_scratch(struct kforge_context *x)
 
 	x->scratch_bytes = 0;
 	x->sizing = 1;
-	status = run(x, x->program.forward, 1);
+	status = run(x, x->program.forward, 1, NULL);
 	x->sizing = 0;
 	drop_pieces(x);
 	if (status || !x->scratch_bytes)
@@ -571,14 +617,19 @@ int kforge_context_new(const struct kforge_program *program,
 		return KFORGE_E_MEMORY;
 	x->program = *program;
 	status = make_tensors(x);
+	if (!status && program->parts)
+		status = program->parts->new_parts(&x->program, &x->parts,
+						   x->error);
 	if (!status)
 		status = kforge_set_weights(x, weights);
 	if (!status)
 		status = find_scratch(x);
-	if (status)
+	if (status) {
+		memcpy(why_none, x->error, sizeof(why_none));
 		kforge_context_free(x);
-	else
+	} else {
 		*out = x;
+	}
 	return status;
 }
 
@@ -588,6 +639,8 @@ void kforge_context_free(struct kforge_context *x)
 
 	if (!x)
 		return;
+	if (x->parts)
+		x->program.parts->free_parts(x->parts);
 	drop_kept(x);
 	for (i = 0; x->aligned && i < x->tensor_count; i++)
 		free(x->aligned[i]);

@@ -22,6 +22,27 @@ struct kforge_tensor_spec {
 	double fill;		/* inputs: a value that was seen in them */
 };
 
+/* How a program of two parts is run, kernels and host.c; kforge_parts.c, which
+ * other libraries do not have. A call's tensors are in host memory, but inputs
+ * and outputs of one that has a queue, which are on the device. Functions that
+ * return an int give 0, or another value and a sentence by words ("": none). */
+struct kforge_parts;
+struct kforge_program;
+struct kforge_parts_table {
+	/* An enum kforge_status; text: at least 256 bytes. */
+	int (*new_parts)(const struct kforge_program *program,
+			 struct kforge_parts **out, char *text);
+	int (*set_weights)(struct kforge_parts *parts,
+			   const struct kf_tensor *weight);
+	/* with_data: kf_forward; else kf_prepare. */
+	int (*run)(struct kforge_parts *parts,
+		   int (*function)(struct kf_call *c),
+		   const struct kf_call *call, int with_data);
+	const char *(*words)(const struct kforge_parts *parts);
+	void (*free_parts)(struct kforge_parts *parts);
+};
+extern const struct kforge_parts_table kforge_parts;
+
 struct kforge_program {
 	const struct kforge_tensor_spec *in, *weight, *out;
 	int in_count, weight_count, out_count;
@@ -29,6 +50,7 @@ struct kforge_program {
 	int scalar_count;
 	int (*prepare)(struct kf_call *c);	/* NULL: none */
 	int (*forward)(struct kf_call *c);
+	const struct kforge_parts_table *parts;	/* NULL: it runs here */
 };
 
 struct kforge_context;
@@ -51,6 +73,9 @@ int kforge_set_weights(struct kforge_context *context,
 /* in and out: one pointer for each argument that is not None. */
 int kforge_call(struct kforge_context *context, const void *const *in,
 		void *const *out);
+/* The same with device memory, queued there and not waited for. */
+int kforge_call_on(struct kforge_context *context, void *queue,
+		   const void *const *in, void *const *out);
 int kforge_call_dl(struct kforge_context *context, const DLTensor *const *in,
 		   int in_count, const DLTensor *const *out, int out_count);
 int kforge_call_managed(struct kforge_context *context,
@@ -59,6 +84,7 @@ int kforge_call_managed(struct kforge_context *context,
 int kforge_call_versioned(struct kforge_context *context,
 			  DLManagedTensorVersioned *const *in, int in_count,
 			  DLManagedTensorVersioned *const *out, int out_count);
+/* NULL: why this thread's last kforge_context_new failed. */
 const char *kforge_error(const struct kforge_context *context);
 void kforge_context_free(struct kforge_context *context);
 

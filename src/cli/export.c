@@ -104,7 +104,7 @@ static json_t *export_to_json(const struct kf_export_request *req,
 		json_array_append_new(names, json_string(made->allocates[i]));
 	return json_pack("{s:s, s:s?, s:s, s:s, s:s, s:b, s:b, s:s, s:o, s:I}",
 		"problem", req->problem->name, "shape", req->problem->shape,
-		"as", req->form == KF_EXPORT_C ? "c" : "torch",
+		"as", kf_export_form_name(req->form),
 		"dir", req->dir, "library", made->library,
 		"verified", req->verified, "portable", req->portable,
 		"example", made->example, "allocates", names,
@@ -150,6 +150,7 @@ static enum kf_code export_item(struct job *job, const struct item *item,
 	const struct kf_export_request req = {
 		.form = (enum kf_export_form)job->options->as,
 		.platform = job->setup.platform,
+		.device = &job->setup.device,
 		.problem = &item->target.problem,
 		.bundle = &item->target.bundle,
 		.candidate = &item->candidate,
@@ -448,7 +449,7 @@ static enum kf_code check_options(const struct kf_options *options,
 {
 	if (!options->as)
 		return kf_fail(err, KF_E_INPUT, "export as what? Say --as c or "
-			       "--as torch");
+			       "--as torch; for CUDA also --as cuda");
 	if (!options->out)
 		return kf_fail(err, KF_E_INPUT, "where to? Say --out DIR");
 	return KF_OK;
@@ -500,7 +501,7 @@ static int export(const struct kf_options *options, const char **argument,
 const struct kf_command kf_command_export = {
 	.name = "export",
 	.arguments = "RUN [PROBLEM...] | PROBLEM FILE...",
-	.summary = "a verified program as a C library or a PyTorch module, without kforge",
+	.summary = "a verified program as a C library, a PyTorch module or sources for nvcc",
 	.options = "as out shape portable unverified platform set size dtype threads sandbox "
 		   "python cache json quiet verbose help",
 	.argument_min = 1,

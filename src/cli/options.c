@@ -22,6 +22,7 @@ struct option {
 static const struct kf_word as_choice[] = {
 	{ "c", KF_EXPORT_C },
 	{ "torch", KF_EXPORT_TORCH },
+	{ "cuda", KF_EXPORT_CUDA },
 	{ NULL, 0 },
 };
 
@@ -84,7 +85,7 @@ static const struct option option_table[] = {
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores; for folders half)", COUNT, AT(jobs), NULL, 256 },
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
 	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
-	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator", CHOICE, AT(as), as_choice, 0 },
+	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator; cuda: sources for nvcc", CHOICE, AT(as), as_choice, 0 },
 	{ 0, "shape", "NAME", "of a run that was judged on several: the one to export (default: the first)", TEXT, AT(shape), NULL, 0 },
 	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
 	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },

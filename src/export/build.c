@@ -2,9 +2,10 @@
 #include "export/internal.h"
 
 #include "evaluate/build.h"
+#include "evaluate/place.h"
 
 #define FOLDER		"/export"
-#define LIBRARIES	"LD_LIBRARY_PATH=/export"
+#define LIBRARY_PATH	"LD_LIBRARY_PATH="
 #define OUTPUT_MAX	(64u << 10)
 
 enum kf_code kf_export_find_make(char **out, struct kf_err *err)
@@ -50,25 +51,42 @@ static enum kf_code say_why(const struct kf_outcome *o, struct kf_err *err)
 		       : kf_end_name(o->end), kf_buf_str(&o->errout));
 }
 
+/* The loader looks in the export first, then where the driver says. */
+static void look_here_too(struct kf_place_env *env)
+{
+	for (size_t i = 0; i < env->count; i++) {
+		char *word = env->word[i];
+
+		if (strncmp(word, LIBRARY_PATH, strlen(LIBRARY_PATH)) != 0)
+			continue;
+		env->word[i] = kf_format(LIBRARY_PATH FOLDER ":%s",
+					 word + strlen(LIBRARY_PATH));
+		free(word);
+		return;
+	}
+}
+
 enum kf_code kf_export_run(const struct kf_export_command *command,
 			   struct kf_buf *output, bool *good,
 			   struct kf_err *err)
 {
 	/* The example looks for its library beside itself, and where there is
 	 * no /proc the loader cannot tell where that is. */
-	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
+	static const char *const own[] = { "PATH=/usr/local/bin:/usr/bin:/bin",
 					   "LC_ALL=C", "TMPDIR=/tmp",
-					   LIBRARIES, NULL };
+					   LIBRARY_PATH, NULL };
 	const struct kf_export_request *req = command->req;
 	struct kf_outcome outcome = { 0 };
+	const struct kf_driver *driver = req->platform->driver;
+	struct kf_place_env env = { 0 };
 	struct kf_binds binds = { 0 };
 	char *compiler, *make = NULL, *cc = NULL;
 	const char *words[16];
 	struct kf_sandbox_spec spec = {
-		.profile = KF_SANDBOX_BUILDER,
+		.profile = command->on_device ? KF_SANDBOX_DEVICE
+					      : KF_SANDBOX_BUILDER,
 		.tier_min = req->tier_min,
 		.argv = words,
-		.env = env,
 		.cwd = FOLDER,
 		.limits = *command->limits,
 		.output_max = OUTPUT_MAX,
@@ -77,9 +95,14 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 	enum kf_code code = KF_E_UNAVAIL;
 
 	*good = false;
+	kf_place_env_init(&env, driver, own);
+	look_here_too(&env);
+	spec.env = (const char *const *)env.word;
 	compiler = kf_build_toolchain(req->platform, &binds, err);
 	if (!compiler)
 		goto out;
+	if (command->on_device)
+		kf_place_paths(driver, KF_DRIVER_RUNNER, &binds);
 	kf_binds_add(&binds, command->dir, FOLDER, command->writable, false);
 	cc = kf_format("CC=%s", compiler);
 	code = find_words(command, cc, words, KF_COUNT(words), &make, err);
@@ -99,6 +122,7 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 out:
 	kf_outcome_release(&outcome);
 	kf_binds_release(&binds);
+	kf_place_env_release(&env);
 	free(compiler);
 	free(make);
 	free(cc);

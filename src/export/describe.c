@@ -255,6 +255,33 @@ static void set_flags(json_t *o, const struct kf_export_request *req)
 	kf_buf_release(&machine);
 }
 
+/* Of two parts, the kernels' files and host.c, the last: what runs them. */
+static void set_parts(json_t *o, const struct kf_export_request *req)
+{
+	const struct kf_platform *p = req->platform;
+	const struct kf_candidate *candidate = req->candidate;
+	const char *device = req->device ? req->device->name : "";
+	json_t *files = json_array();
+
+	for (size_t i = 0; i < candidate->file_count; i++)
+		json_array_append_new(files,
+				      json_string(candidate->file[i].name));
+	set(o, "files", files);
+	set(o, "source", json_string(
+		candidate->file[candidate->file_count - 1].name));
+	set(o, "two_part", json_boolean(p->driver->two_part));
+	set(o, "runtime", p->export_runtime ? json_string(p->export_runtime)
+					    : json_null());
+	set(o, "code", json_string(p->export_binary ? "binary" : "text"));
+	set(o, "device_memory", json_boolean(p->export_addresses));
+	set(o, "torch_device", json_string(p->driver->torch_device ?
+					   p->driver->torch_device : "cpu"));
+	set(o, "judged_on", json_string(device));
+	set(o, "judged_on_comment", comment(device));
+	set(o, "judged_on_literal", literal("", device));
+	set(o, "arch", json_string(req->device ? req->device->arch : ""));
+}
+
 static void set_program(json_t *o, const struct kf_export_request *req)
 {
 	const char *shape = req->problem->shape;
@@ -276,6 +303,7 @@ static void set_program(json_t *o, const struct kf_export_request *req)
 	set(o, "verified", json_boolean(req->verified));
 	set(o, "verified_words", comment(req->verdict));
 	set_flags(o, req);
+	set_parts(o, req);
 	free(library);
 	free(ident);
 	free(name);

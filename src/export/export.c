@@ -29,6 +29,12 @@ static const struct file copied[] = {
 	{ "LICENSE", "LICENSE-kforge" },
 };
 
+static const struct file copied_parts[] = {
+	{ "export/device/kforge_device.h", "kforge_device.h" },
+	{ "export/device/kforge_parts.c", "kforge_parts.c" },
+	{ "include/kforge/launch.h", "kforge/launch.h" },
+};
+
 static const struct file generated[] = {
 	{ "api.h.j2", "{id}.h" },
 	{ "api.c.j2", "{id}.c" },
@@ -57,7 +63,18 @@ struct work {
 	struct kf_temporary made;	/* where it is made: beside its place */
 	char *c_dir;		/* the C folder in it, or itself */
 	json_t *facts;
+	struct kf_export_parts parts;	/* of two-part programs */
 };
+
+static const char *const form_name[] = {
+	[KF_EXPORT_NONE] = "", [KF_EXPORT_C] = "c",
+	[KF_EXPORT_TORCH] = "torch", [KF_EXPORT_CUDA] = "cuda",
+};
+
+const char *kf_export_form_name(enum kf_export_form form)
+{
+	return form_name[form];
+}
 
 void kf_export_release(struct kf_export *out)
 {
@@ -144,18 +161,56 @@ static enum kf_code generate(const struct work *w, const char *form,
 
 /* --- stages -------------------------------------------------------------- */
 
+/* The program as it was judged. */
+static enum kf_code write_program(const struct work *w, const char *dir,
+				  struct kf_err *err)
+{
+	const struct kf_candidate *candidate = w->req->candidate;
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < candidate->file_count; i++) {
+		const struct kf_source_file *file = &candidate->file[i];
+
+		code = kf_file_write_in(dir, file->name, file->text,
+					file->len, err);
+	}
+	return code;
+}
+
+/* What a library of a two-part program has beside others. */
+static enum kf_code write_parts(const struct work *w, struct kf_err *err)
+{
+	const char *judged_on = kf_json_str(w->facts, "judged_on_literal", "");
+	const char *runtime = w->req->platform->export_runtime;
+	char *from = kf_format("export/device/%s.c", runtime);
+	char *to = kf_format("%s.c", runtime);
+	const struct file file = { from, to };
+	enum kf_code code;
+
+	code = copy_files(w, w->c_dir, copied_parts, KF_COUNT(copied_parts),
+			  err);
+	if (!code)
+		code = copy_files(w, w->c_dir, &file, 1, err);
+	if (!code)
+		code = kf_export_code(w->req, &w->parts, judged_on, w->c_dir,
+				      err);
+	free(from);
+	free(to);
+	return code;
+}
+
 static enum kf_code write_sources(const struct work *w, struct kf_err *err)
 {
 	static const struct file makefile[] = { { "Makefile.j2", "Makefile" } };
-	const struct kf_source_file *source = &w->req->candidate->file[0];
 	char *contract = kf_path_join(w->c_dir, "kforge");
 	enum kf_code code = kf_mkdir_p(contract, err);
 
 	if (!code)
 		code = copy_files(w, w->c_dir, copied, KF_COUNT(copied), err);
 	if (!code)
-		code = kf_file_write_in(w->c_dir, "program.c", source->text,
-					source->len, err);
+		code = write_program(w, w->c_dir, err);
+	if (!code && w->req->platform->driver->two_part)
+		code = write_parts(w, err);
 	if (!code)
 		code = generate(w, "c", w->c_dir, makefile, KF_COUNT(makefile),
 				err);
@@ -230,6 +285,7 @@ static enum kf_code try_example(const struct work *w, struct kf_err *err)
 	static const char *const argv[] = { "./example", NULL };
 	struct kf_export_command command = {
 		.req = w->req, .dir = w->c_dir, .argv = argv,
+		.on_device = w->req->platform->driver->two_part,
 		.limits = &w->req->platform->run_limits,
 	};
 	struct kf_buf words = { .max = OUTPUT_BYTES };
@@ -285,6 +341,16 @@ static enum kf_code remove_objects(const struct work *w, struct kf_err *err)
 	return code;
 }
 
+static enum kf_code make_parts(struct work *w, struct kf_err *err)
+{
+	enum kf_code code = kf_export_parts_make(w->req, w->place, &w->parts,
+						 err);
+
+	json_object_set_new(w->facts, "kernels",
+			    kf_export_kernels(&w->parts));
+	return code;
+}
+
 static enum kf_code make_c(const struct work *w, struct kf_err *err)
 {
 	bool example = false;
@@ -327,6 +393,34 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 
 /* --- the whole ----------------------------------------------------------- */
 
+static bool has_form(const struct kf_platform *platform,
+		     enum kf_export_form form)
+{
+	for (size_t i = 0; i < platform->export_form_count; i++)
+		if (strcmp(platform->export_form[i], form_name[form]) == 0)
+			return true;
+	return false;
+}
+
+static enum kf_code no_form(const struct kf_export_request *req,
+			    struct kf_err *err)
+{
+	const struct kf_platform *platform = req->platform;
+	struct kf_buf forms = { .max = 128 };
+
+	if (!platform->export_form_count)
+		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
+			       "cannot be exported", platform->name);
+	for (size_t i = 0; i < platform->export_form_count; i++)
+		kf_buf_printf(&forms, "%s--as %s", i ? " or " : "",
+			      platform->export_form[i]);
+	kf_fail(err, KF_E_INPUT, "programs for platform %s cannot be exported "
+		"--as %s: say %s", platform->name, form_name[req->form],
+		kf_buf_str(&forms));
+	kf_buf_release(&forms);
+	return KF_E_INPUT;
+}
+
 enum kf_code kf_export_check(const struct kf_export_request *req,
 			     struct kf_err *err)
 {
@@ -334,10 +428,8 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 	enum kf_code code;
 	char *make;
 
-	if (!platform->exportable || platform->file_count != 1)
-		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
-			       "cannot be exported: they are no libraries "
-			       "of C", platform->name);
+	if (!has_form(platform, req->form))
+		return no_form(req, err);
 	if (req->form == KF_EXPORT_TORCH && req->problem &&
 	    req->problem->kind != KF_PROBLEM_PYTHON)
 		return kf_fail(err, KF_E_INPUT, "%s is a problem in C and has "
@@ -385,13 +477,17 @@ enum kf_code kf_export(const struct kf_export_request *req,
 		goto out;
 	w.c_dir = req->form == KF_EXPORT_TORCH ? kf_path_join(w.made.path, "c")
 					       : kf_strdup(w.made.path);
-	code = make_c(&w, err);
+	if (req->platform->driver->two_part)
+		code = make_parts(&w, err);
+	if (!code)
+		code = make_c(&w, err);
 	if (!code && req->form == KF_EXPORT_TORCH)
 		code = make_torch(&w, err);
 	if (!code)
 		code = name_it(&w, err);
 out:
 	(void)kf_temporary_remove(&w.made, NULL);
+	kf_export_parts_release(&w.parts);
 	json_decref(w.facts);
 	free(w.c_dir);
 	free(w.place);

@@ -1,11 +1,12 @@
 /*
  * export.h - a verified program becomes a folder that lives without kforge:
- * a C library with one typed function, or a PyTorch module around it.
+ * a C library with one typed function, a PyTorch module, or sources for nvcc.
  *
  *	describe.c	bundle and program -> the JSON that templates see
  *	names.c		names that fit C, C++ and Python
  *	tensors.c	weights and an example call -> safetensors
  *	object.c	what the compiled program says about itself
+ *	parts.c		of two parts: the kernels' code, what host.c launches
  *	build.c		make, and the example, in the builder's sandbox
  *	place.c		the folder: beside its place, then there at once
  *	export.c	the stages in their order
@@ -20,11 +21,15 @@
 #include "platform/platform.h"
 #include "problem/problem.h"
 
-enum kf_export_form { KF_EXPORT_NONE, KF_EXPORT_C, KF_EXPORT_TORCH };
+enum kf_export_form {
+	KF_EXPORT_NONE, KF_EXPORT_C, KF_EXPORT_TORCH, KF_EXPORT_CUDA
+};
+const char *kf_export_form_name(enum kf_export_form form);	/* "torch" */
 
 struct kf_export_request {
 	enum kf_export_form form;
 	const struct kf_platform *platform;
+	const struct kf_device_info *device;	/* on which it was judged */
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
 	const struct kf_candidate *candidate;
@@ -39,7 +44,8 @@ struct kf_export_request {
 };
 
 struct kf_export {
-	char *library;		/* owned; path of the shared library */
+	char *library;		/* owned; path of what to use: the shared
+				   library, or the folder where there is none */
 	char *example;		/* owned; what the example printed, "" if the
 				   inputs were too large to carry along */
 	char **allocates;	/* owned; functions that the program calls for
@@ -58,8 +64,8 @@ KF_MUST_CHECK enum kf_code kf_export_check_dir(const char *dir,
  * and problem (NULL: not known yet). To be asked before anything is judged. */
 KF_MUST_CHECK enum kf_code kf_export_check(
 		const struct kf_export_request *req, struct kf_err *err);
-/* Makes the whole folder or nothing. Platforms whose programs are no shared
- * objects are KF_E_INPUT; a folder that holds something already is KF_E_INPUT;
+/* Makes the whole folder or nothing. A form that the platform does not have is
+ * KF_E_INPUT; a folder that holds something already is KF_E_INPUT;
  * a program that does not compile here, or whose example disagrees with the
  * reference, is KF_E_UNAVAIL with the compiler's or the example's words. */
 KF_MUST_CHECK enum kf_code kf_export(const struct kf_export_request *req,

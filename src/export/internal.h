@@ -3,6 +3,8 @@
 #define KF_EXPORT_INTERNAL_H
 
 #include "export/export.h"
+#include "platform/pack.h"
+#include "platform/plan.h"
 
 /* --- describe.c ---------------------------------------------------------- */
 /* What templates see, and kforge-export.json (new reference). Pure. */
@@ -37,6 +39,26 @@ KF_MUST_CHECK enum kf_code kf_export_place_make(
 		const char *dir, char **absolute, struct kf_temporary *made,
 		struct kf_err *err);
 
+/* --- parts.c: of programs in two parts ------------------------------------ */
+struct kf_export_parts {
+	struct kf_pack pack;		/* what the builder left */
+	struct kf_plans plans;		/* what host.c launches */
+};
+/* Builds and records it, in a folder beside that path. To be released in any
+ * case. */
+KF_MUST_CHECK enum kf_code kf_export_parts_make(
+		const struct kf_export_request *req, const char *beside,
+		struct kf_export_parts *out, struct kf_err *err);
+void kf_export_parts_release(struct kf_export_parts *parts);
+/* Writes kforge_code.c into dir: the kernels, for a library. judged_on is the
+ * device's name as a string of C. */
+KF_MUST_CHECK enum kf_code kf_export_code(const struct kf_export_request *req,
+		const struct kf_export_parts *parts, const char *judged_on,
+		const char *dir, struct kf_err *err);
+/* The kernels that it launches; all that it does. New references. */
+json_t *kf_export_kernels(const struct kf_export_parts *parts);
+json_t *kf_export_plans(const struct kf_export_parts *parts);
+
 /* --- object.c ------------------------------------------------------------ */
 struct kf_object_facts {
 	uint64_t static_bytes;	/* writable variables that threads share */
@@ -59,6 +81,7 @@ struct kf_export_command {
 	const char *dir;
 	const char *const *argv;	/* "{make}" and "{compiler}" are found */
 	bool writable;
+	bool on_device;		/* shown what the device's driver needs */
 	const struct kf_limits *limits;
 };
 KF_MUST_CHECK enum kf_code kf_export_run(

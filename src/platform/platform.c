@@ -221,11 +221,31 @@ static enum kf_code read_command(const struct reader *r, json_t *object,
 	return KF_OK;
 }
 
-/* Optional: { "machine": ["-march=native"] } */
+/* How libraries run programs of two parts: { "runtime": "kforge_NAME", "code":
+ * "text" or "binary", "addresses": false } */
+static enum kf_code read_export_parts(const struct reader *r, json_t *export,
+				      struct kf_platform *p)
+{
+	const char *code_word = kf_json_str(export, "code", "text");
+	enum kf_code code;
+
+	if (!p->driver->two_part)
+		return KF_OK;
+	code = read_text(r, export, "runtime", &p->export_runtime);
+	p->export_binary = strcmp(code_word, "binary") == 0;
+	p->export_addresses = json_is_true(json_object_get(export,
+							   "addresses"));
+	if (!code && !p->export_binary && strcmp(code_word, "text") != 0)
+		code = wrong(r, "code", "must be \"text\" or \"binary\"");
+	return code;
+}
+
+/* Optional: { "as": ["c", "torch"], "machine": ["-march=native"] } */
 static enum kf_code read_export(const struct reader *r, json_t *object,
 				struct kf_platform *p)
 {
-	static const char *const known[] = { "machine", NULL };
+	static const char *const known[] = { "as", "machine", "runtime",
+					     "code", "addresses", NULL };
 	json_t *export = json_object_get(object, "export");
 	enum kf_code code;
 
@@ -234,11 +254,14 @@ static enum kf_code read_export(const struct reader *r, json_t *object,
 	if (!json_is_object(export) || !p->command[0])
 		return wrong(r, "export", "must be an object, and is for "
 			     "platforms with a compile command only");
-	p->exportable = true;
 	code = only_known(r, export, "\"export\"", known);
-	return code ? code : read_strings(r, export, "machine",
-					  &p->machine_flag,
-					  &p->machine_flag_count);
+	if (!code)
+		code = read_strings(r, export, "as", &p->export_form,
+				    &p->export_form_count);
+	if (!code)
+		code = read_strings(r, export, "machine", &p->machine_flag,
+				    &p->machine_flag_count);
+	return code ? code : read_export_parts(r, export, p);
 }
 
 static enum kf_code read_driver(const struct reader *r, json_t *object,
@@ -425,6 +448,8 @@ void kf_platform_free(struct kf_platform *p)
 	free(p->file);
 	free_strings(p->compiler, p->compiler_count);
 	free_strings(p->machine_flag, p->machine_flag_count);
+	free_strings(p->export_form, p->export_form_count);
+	free(p->export_runtime);
 	for (size_t i = 0; p->command && p->command[i]; i++)
 		free(p->command[i]);
 	free(p->command);

@@ -33,11 +33,19 @@ struct kf_platform {
 	char **command;		/* owned; with {compiler} {source} {output}
 				   {include}; NULL-terminated; empty where the
 				   driver compiles by itself */
-	/* Can programs be exported as C libraries (kforge export)? And the
-	 * words of command that bind one to this machine's processor. */
-	bool exportable;
-	char **machine_flag;	/* owned; none unless exportable */
+	/* What programs can be exported as (kforge export): "c", "torch", ...;
+	 * NULL-terminated; none: they cannot. And the words of command that
+	 * bind one to this machine's processor. */
+	char **export_form;	/* owned */
+	size_t export_form_count;
+	char **machine_flag;	/* owned; none unless there are forms */
 	size_t machine_flag_count;
+	/* Of two-part programs: what an exported library runs them with, a file
+	 * of export/device/ without its ending; does it carry their code as the
+	 * builder made it, or as text; do callers have addresses of device
+	 * memory? */
+	char *export_runtime;	/* owned; NULL: programs of one part */
+	bool export_binary, export_addresses;
 	char *notes;		/* owned; text of notes.md, "" if none */
 	char *example_problem;	/* owned; text */
 	char **example_text;	/* owned; one text per file[]; NULL if absent */

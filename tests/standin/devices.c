@@ -123,6 +123,20 @@ ENTRY(cuCtxSetCurrent, void *context)
 	return 0;
 }
 
+ENTRY(cuCtxPushCurrent_v2, void *context)
+{
+	ENTER();
+	(void)context;
+	return 0;
+}
+
+ENTRY(cuCtxPopCurrent_v2, void **context)
+{
+	ENTER();
+	*context = NULL;
+	return 0;
+}
+
 ENTRY(cuCtxResetPersistingL2Cache, void)
 {
 	ENTER();
