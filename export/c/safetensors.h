@@ -167,4 +167,33 @@ static double safetensors_value(const char *dtype, const void *data, int64_t i)
 	return (double)NAN;
 }
 
+/* Prints the largest difference. 1 if it is more than that part of the largest
+ * expected value, or if one of the two is no number. */
+static int safetensors_compare(const char *name, const char *dtype,
+			       const void *got, const void *expected,
+			       int64_t count, double tolerance)
+{
+	double most = 0, difference = 0;
+	int wrong = 0;
+	int64_t i;
+
+	for (i = 0; i < count; i++) {
+		double e = safetensors_value(dtype, expected, i);
+		double g = safetensors_value(dtype, got, i);
+		double d = fabs(g - e);
+
+		if (isnan(e) != isnan(g))
+			wrong = 1;
+		if (fabs(e) > most && !isinf(e))
+			most = fabs(e);
+		/* Not where both are the same infinity. */
+		if (d > difference)
+			difference = d;
+	}
+	printf("%s[0] = %g; largest difference %.3g, largest value %.3g\n",
+	       name, count ? safetensors_value(dtype, got, 0) : 0.0,
+	       difference, most);
+	return wrong || difference > tolerance * (most + 1e-30);
+}
+
 #endif

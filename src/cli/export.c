@@ -119,6 +119,9 @@ static void print_words(const struct kf_export_request *req,
 	if (req->problem->shape)
 		printf("made for shape %s alone; --shape chooses another\n",
 		       req->problem->shape);
+	if (req->form == KF_EXPORT_CUDA)
+		printf("nothing of it is compiled yet: `make` and ./example "
+		       "there build and try it\n");
 	if (made->example[0])
 		printf("its example: %s", made->example);
 	if (made->allocate_count)

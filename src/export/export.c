@@ -42,6 +42,23 @@ static const struct file generated[] = {
 	{ "README.md.j2", "README.md" },
 };
 
+/* Sources for a vendor's compiler. */
+static const struct file copied_cuda[] = {
+	{ "export/c/safetensors.h", "safetensors.h" },
+	{ "include/kforge/program.h", "kforge/program.h" },
+	{ "include/kforge/launch.h", "kforge/launch.h" },
+	{ "include/kforge/launch_cuda.h", "kforge/launch_cuda.h" },
+	{ "LICENSE", "LICENSE-kforge" },
+};
+
+static const struct file generated_cuda[] = {
+	{ "api.h.j2", "{id}.h" },
+	{ "api.c.j2", "{id}.c" },
+	{ "example.c.j2", "example.c" },
+	{ "Makefile.j2", "Makefile" },
+	{ "README.md.j2", "README.md" },
+};
+
 static const struct file copied_torch[] = {
 	{ "export/torch/__init__.py", "__init__.py" },
 	{ "export/torch/library.py", "library.py" },
@@ -61,7 +78,8 @@ struct work {
 	char *home;		/* the data folder */
 	char *place;		/* where it will be, by its absolute name */
 	struct kf_temporary made;	/* where it is made: beside its place */
-	char *c_dir;		/* the C folder in it, or itself */
+	char *c_dir;		/* the C folder in it, or itself; NULL: there is
+				   no library */
 	json_t *facts;
 	struct kf_export_parts parts;	/* of two-part programs */
 };
@@ -267,13 +285,13 @@ static enum kf_code look_at_object(const struct work *w, struct kf_err *err)
 	return code;
 }
 
-static enum kf_code write_tensors(const struct work *w, bool *example,
-				  struct kf_err *err)
+static enum kf_code write_tensors(const struct work *w, const char *dir,
+				  bool *example, struct kf_err *err)
 {
-	enum kf_code code = kf_export_weights(w->req, w->c_dir, err);
+	enum kf_code code = kf_export_weights(w->req, dir, err);
 
 	if (!code)
-		code = kf_export_example(w->req, w->c_dir, example, err);
+		code = kf_export_example(w->req, dir, example, err);
 	json_object_set_new(w->facts, "example_data", json_boolean(*example));
 	return code;
 }
@@ -348,6 +366,8 @@ static enum kf_code make_parts(struct work *w, struct kf_err *err)
 
 	json_object_set_new(w->facts, "kernels",
 			    kf_export_kernels(&w->parts));
+	json_object_set_new(w->facts, "prepares",
+			    json_boolean(w->parts.plans.has_prepare));
 	return code;
 }
 
@@ -361,7 +381,7 @@ static enum kf_code make_c(const struct work *w, struct kf_err *err)
 	if (!code)
 		code = look_at_object(w, err);
 	if (!code)
-		code = write_tensors(w, &example, err);
+		code = write_tensors(w, w->c_dir, &example, err);
 	if (!code)
 		code = generate(w, "c", w->c_dir, generated,
 				KF_COUNT(generated), err);
@@ -372,6 +392,28 @@ static enum kf_code make_c(const struct work *w, struct kf_err *err)
 	if (!code)
 		code = remove_objects(w, err);
 	return code ? code : write_manifest(w, w->c_dir, err);
+}
+
+/* What is compiled where it is used: nothing is tried here. */
+static enum kf_code make_cuda(const struct work *w, struct kf_err *err)
+{
+	const char *dir = w->made.path;
+	char *contract = kf_path_join(dir, "kforge");
+	enum kf_code code = kf_mkdir_p(contract, err);
+	bool example = false;
+
+	if (!code)
+		code = copy_files(w, dir, copied_cuda, KF_COUNT(copied_cuda),
+				  err);
+	if (!code)
+		code = write_program(w, dir, err);
+	if (!code)
+		code = write_tensors(w, dir, &example, err);
+	if (!code)
+		code = generate(w, "cuda", dir, generated_cuda,
+				KF_COUNT(generated_cuda), err);
+	free(contract);
+	return code ? code : write_manifest(w, dir, err);
 }
 
 static enum kf_code make_torch(const struct work *w, struct kf_err *err)
@@ -443,15 +485,19 @@ enum kf_code kf_export_check(const struct kf_export_request *req,
 static enum kf_code name_it(struct work *w, struct kf_err *err)
 {
 	const char *library = kf_json_str(w->facts, "library", "");
+	const char *const below[] = {
+		[KF_EXPORT_C] = "/", [KF_EXPORT_TORCH] = "/c/",
+	};
 
 	if (rename(w->made.path, w->place))
 		return kf_fail_errno(err, "cannot rename %s to %s",
 				     w->made.path, w->place);
 	kf_temporary_release(&w->made);
-	w->out->library = kf_format("%s%s/%s", w->req->dir,
-				    w->req->form == KF_EXPORT_TORCH ? "/c"
-								    : "",
-				    library);
+	if (w->c_dir)
+		w->out->library = kf_format("%s%s%s", w->req->dir,
+					    below[w->req->form], library);
+	else
+		w->out->library = kf_strdup(w->req->dir);
 	return KF_OK;
 }
 
@@ -475,11 +521,15 @@ enum kf_code kf_export(const struct kf_export_request *req,
 		code = kf_export_place_make(req->dir, &w.place, &w.made, err);
 	if (code)
 		goto out;
-	w.c_dir = req->form == KF_EXPORT_TORCH ? kf_path_join(w.made.path, "c")
-					       : kf_strdup(w.made.path);
+	if (req->form == KF_EXPORT_TORCH)
+		w.c_dir = kf_path_join(w.made.path, "c");
+	else if (req->form == KF_EXPORT_C)
+		w.c_dir = kf_strdup(w.made.path);
 	if (req->platform->driver->two_part)
 		code = make_parts(&w, err);
-	if (!code)
+	if (!code && req->form == KF_EXPORT_CUDA)
+		code = make_cuda(&w, err);
+	else if (!code)
 		code = make_c(&w, err);
 	if (!code && req->form == KF_EXPORT_TORCH)
 		code = make_torch(&w, err);

@@ -48,7 +48,7 @@ __kernel void apply(__global const float *x, __global const float *kept,
 }
 """
 
-HOST = r"""
+HOST_TEXT = r"""
 #include <kforge/launch.h>
 
 #define COLUMNS 96
@@ -78,14 +78,16 @@ int kf_forward(struct kf_call *c)
 
 	kf_fill32(c, base, 0, n);
 	kf_zero(c, base, n);
-	return kf_launch(c, "apply", KF_DIM((n + 63) / 64), KF_DIM(64), 0,
-			 KF_BUF(c->in[0]), KF_BUF(kept),
-			 KF_BUF_AT(kept, SPACE), KF_BUF(base),
-			 KF_BUF(c->out[0]), KF_BYTES(&s, sizeof(s)),
-			 KF_I32(COLUMNS), KF_I64(n),
-			 KF_LOCAL(64 * sizeof(float)));
+	return LAUNCH(c, "apply", KF_DIM((n + 63) / 64), KF_DIM(64), OPTIONS,
+		      KF_BUF(c->in[0]), KF_BUF(kept), KF_BUF_AT(kept, SPACE),
+		      KF_BUF(base), KF_BUF(c->out[0]),
+		      KF_BYTES(&s, sizeof(s)), KF_I32(COLUMNS),
+		      KF_I64(n) LAST);
 }
 """
+
+HOST = HOST_TEXT.replace("LAUNCH", "kf_launch").replace("OPTIONS", "0").replace(
+    "LAST", ", KF_LOCAL(64 * sizeof(float))")
 
 
 def run(*command, cwd=None, env=None):
@@ -304,6 +306,66 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+
+
+# --- sources for nvcc ---------------------------------------------------------
+
+NVCC_KERNELS = r"""
+extern "C" __global__ void twice(const float *from, float *to, int64_t n)
+{
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		to[i] = 2.0f * from[i];
+}
+
+struct numbers { float factor, zero; };
+
+extern "C" __global__ void apply(const float *x, const float *kept,
+				 const float *shift, const float *base, float *y,
+				 numbers s, int columns, int64_t n)
+{
+	extern __shared__ float row[];
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i >= n || s.factor > FLT_MAX)
+		return;
+	row[threadIdx.x] = x[i] * kept[i % columns] * s.factor;
+	y[i] = fmaxf(row[threadIdx.x] + shift[i % columns] + base[i], s.zero);
+}
+"""
+
+
+def export_sources(scratch):
+    (scratch / "kernels.cu").write_text(NVCC_KERNELS)
+    (scratch / "host.c").write_text(HOST_TEXT.replace(
+        "LAUNCH", "kf_launch_with").replace(
+            "OPTIONS", "64 * sizeof(float), ((struct kf_options) "
+            "{ .cluster = KF_DIM(2) })").replace("LAST", ""))
+    # The stand-in has not these kernels, so there is no verdict.
+    made = export(scratch / "out", C_PROBLEM, scratch / "kernels.cu",
+                  scratch / "host.c", form="cuda", env=STANDIN,
+                  options=("-p", "cuda", "--unverified"))
+    return scratch / "out", made
+
+
+def test_cuda_sources_have_all_they_need(scratch):
+    out, made = export_sources(scratch)
+    assert made["library"] == str(out) and made["example"] == "", made
+    assert (out / "kernels.cu").read_text() == NVCC_KERNELS
+    text = "".join((out / n).read_text() for n in (
+        "README.md", "scale_shift.h", "scale_shift.c", "example.c", "Makefile"))
+    assert "{{" not in text and "{%" not in text
+    assert "NOT VERIFIED" in text and "X(twice) X(apply)" in text, text
+
+
+def test_nvcc_builds_what_is_exported(scratch):
+    out, _ = export_sources(scratch)
+    good("make", "ARCH=sm_90a", cwd=out)
+    toolkit = pathlib.Path(shutil.which("nvcc")).resolve().parents[1]
+    for source in ("scale_shift.c", "example.c"):
+        good("gcc", "-std=c11", *WARNINGS, "-I.", "-isystem",
+             toolkit / "include", "-c", "-o", "/dev/null", source, cwd=out)
 
 
 # --- what is there ------------------------------------------------------------
