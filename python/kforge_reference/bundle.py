@@ -12,7 +12,7 @@ from . import count, device, matters, oracle, safetensors, sets, tensors
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
-FORMAT = 4
+FORMAT = 5
 STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
@@ -57,6 +57,7 @@ class Maker:
         self.dropped = []
         self.notes = []
         self.matters = None     # (of inputs, of weights), after the first set
+        self.first_set = None   # its scales, until it was changed
         self.oracle = None
         self.outputs = []       # of the first call
         self.start = time.monotonic()
@@ -92,7 +93,7 @@ class Maker:
         for folder in ("public", "inputs", "oracle"):
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.write_weights()
-        kinds = [kind for kind in sets.KINDS if self.make_set(kind)]
+        kinds = list(filter(None, map(self.make_set, sets.KINDS)))
         stock = self.make_stock(first)
         write_json(self.out, "oracle/seeds.json", self.seeds)
         info = self.describe(first, kinds, stock)
@@ -206,13 +207,29 @@ class Maker:
         return [("in.%d" % i, leaves[place]) for i, place in
                 enumerate(places) if leaves[place] is not None]
 
+    def changed(self):
+        """The first set with so few elements changed that who looks at some of
+        them only sees nothing of it; None where no output follows."""
+        first = self.first_set.leaves
+        for one_in in sets.CHANGED_ONE_IN:
+            leaves = sets.change_few(first, self.inputs(self.seed()).leaves,
+                                     self.seed(), one_in)
+            if self.first_set.moved(leaves, None):
+                return leaves
+        return None
+
     def make_set(self, kind):
-        """True if the set of this kind was made."""
+        """The kind of the set that was made, or None."""
         seed = self.seed()
-        made = self.inputs(seed)
-        why = sets.why_not(kind, made.leaves, self.oracle.slots)
+        leaves = self.inputs(seed).leaves
+        if kind == "changed":
+            changed = self.changed()
+            self.first_set = None
+            kind = "declared" if changed is None else kind
+            leaves = leaves if changed is None else changed
+        why = sets.why_not(kind, leaves, self.oracle.slots)
         if not why:
-            leaves = sets.apply(kind, made.leaves, seed)
+            leaves = sets.apply(kind, leaves, seed)
             weights = None
             if kind == "weights":
                 weights = sets.random_weights(
@@ -220,7 +237,7 @@ class Maker:
             why = self.run_set(kind, leaves, weights, seed)
         if why:
             self.dropped.append({"kind": kind, "reason": why})
-        return not why
+        return None if why else kind
 
     def run_set(self, kind, leaves, weights, seed):
         """Runs and writes one set; the reason if it cannot be used. What
@@ -261,6 +278,7 @@ class Maker:
         """The first set, which is a declared one, is where this is tried."""
         center = matters.Center(self.oracle, leaves, expect, exact, react,
                                 noise)
+        self.first_set = center
         places = self.oracle.inputs.tensor_indices()
         inputs, weights, tried = matters.find(
             center, places, self.inputs(self.seed()).leaves, self.seed())

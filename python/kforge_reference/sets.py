@@ -4,8 +4,11 @@ import torch
 
 from . import device
 
-KINDS = ("declared", "declared", "zero_mean", "wide", "tail", "small",
+KINDS = ("declared", "changed", "zero_mean", "wide", "tail", "small",
          "weights")
+# Of so many elements of the first set one is changed; where no output follows
+# that, one of fewer.
+CHANGED_ONE_IN = (4096, 512, 64)
 
 
 def generator(seed):
@@ -51,6 +54,25 @@ def apply(kind, leaves, seed):
     gen = generator(seed)
     return [change(leaf.double(), gen).to(leaf.dtype)
             if is_floating(leaf) else leaf for leaf in leaves]
+
+
+def change_few(leaves, others, seed, one_in):
+    """The leaves with one in so many elements of each floating-point tensor,
+    secretly chosen, from others, which are leaves of another seed."""
+    gen = generator(seed)
+    return [_change_few(leaf, other, gen, one_in) if is_floating(leaf)
+            else leaf for leaf, other in zip(leaves, others)]
+
+
+def _change_few(leaf, other, gen, one_in):
+    flat = leaf.clone().reshape(-1)
+    at = torch.randint(0, flat.numel(), (max(1, flat.numel() // one_in),),
+                       generator=gen)
+    new = other.reshape(-1)[at]
+    # The same number for every seed is made a little larger.
+    flat[at] = torch.where(new == flat[at],
+                           (1.25 * new.double()).to(new.dtype), new)
+    return flat.reshape(leaf.shape)
 
 
 def constant_places(leaves, others):

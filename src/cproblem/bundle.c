@@ -312,6 +312,7 @@ static void release(struct kf_maker *m)
 	for (size_t i = 0; i < KF_COUNT(lists); i++)
 		json_decref(lists[i]);
 	kf_data_free(m->weight, m->problem.weight.count);
+	kf_answer_release(&m->problem, &m->first);
 	kf_cref_release(&m->real);
 	kf_cref_release(&m->wide);
 	free(m->in_matters);

@@ -22,6 +22,8 @@ struct kf_maker {
 	json_t *dropped, *notes;	/* owned */
 	json_t *domain;			/* owned; of inputs, on the first set */
 	bool *in_matters, *weight_matters;	/* owned */
+	uint64_t first_seed;		/* of the first set */
+	struct kf_answer first;		/* owned; to it, once it was made */
 	size_t stock_count;
 	struct kf_refusal refusal;	/* once it is refused */
 };

@@ -14,9 +14,12 @@
 #define MATTERS_NS (20 * KF_NS_PER_S)
 
 static const char *const set_kind[] = {
-	"declared", "declared", "zero_mean", "wide", "tail", "small",
+	"declared", "changed", "zero_mean", "wide", "tail", "small",
 	"weights",
 };
+/* Of so many elements of the first set one is changed; where no output follows
+ * that, one of fewer. */
+static const int64_t changed_one_in[] = { 4096, 512, 64 };
 const size_t kf_maker_set_count = KF_COUNT(set_kind);
 
 static bool is_floating(const struct kf_ctensor *t)
@@ -26,7 +29,8 @@ static bool is_floating(const struct kf_ctensor *t)
 
 /* Numbers of generators, so that no two purposes share one. */
 enum purpose { OF_INPUTS = 0, OF_CHANGE = 1000, OF_WEIGHTS = 2000,
-	       OF_VARY = 3000, OF_SPREAD = 4000, OF_OTHERS = 5000 };
+	       OF_VARY = 3000, OF_SPREAD = 4000, OF_OTHERS = 5000,
+	       OF_FEW = 6000 };
 
 uint64_t kf_maker_seed(struct kf_maker *m)
 {
@@ -147,12 +151,76 @@ static void check_domain(const struct kf_ctensors *list, void *const *data,
 	}
 }
 
+/* Some elements of declared data, secretly chosen, as they are in other. */
+static void change_few(const struct kf_ctensor *t, struct kf_rng *rng,
+		       const char *other, int64_t one_in, char *data)
+{
+	size_t size = kf_dtype_bytes(t->info.dtype);
+	int64_t count = t->info.numel / one_in;
+
+	for (int64_t i = 0; t->info.numel && i < (count ? count : 1); i++) {
+		int64_t k = (int64_t)kf_rng_below(rng,
+						  (uint64_t)t->info.numel);
+		const char *from = other + (size_t)k * size;
+
+		/* The same number for every seed is made a little larger. */
+		if (memcmp(data + (size_t)k * size, from, size) == 0)
+			kf_values_put(t->info.dtype, data, k, 1.25 *
+				      kf_element(t->info.dtype, other, k));
+		else
+			memcpy(data + (size_t)k * size, from, size);
+	}
+}
+
+/* The first set with so few elements changed that who looks at some of them
+ * only sees nothing of it. *moves: some output follows. */
+static enum kf_code try_few(struct kf_maker *m, struct set *s, int64_t one_in,
+			    void **other, bool *moves, struct kf_err *err)
+{
+	const struct kf_ctensors *list = &m->problem.in;
+	struct kf_cref_data data = { s->in, m->weight, KF_WEIGHTS_DECLARED };
+	uint64_t seed = kf_maker_seed(m);
+	enum kf_code code = kf_maker_inputs(m, m->first_seed, s->in, err);
+
+	if (!code)
+		code = kf_maker_inputs(m, seed, other, err);
+	for (size_t i = 0; i < list->count && !code; i++) {
+		struct kf_rng rng = kf_values_rng(seed, OF_FEW + i);
+
+		if (is_floating(&list->at[i]))
+			change_few(&list->at[i], &rng, other[i], one_in,
+				   s->in[i]);
+	}
+	return code ? code : kf_oracle_moves(&m->oracle, &data, &m->first,
+					     moves, err);
+}
+
+/* Where no output follows few elements the set is one more of declared data. */
+static enum kf_code make_changed(struct kf_maker *m, struct set *s,
+				 struct kf_err *err)
+{
+	void **other = kf_data_new(&m->problem.in);
+	enum kf_code code = KF_OK;
+	bool moves = false;
+
+	for (size_t i = 0; i < KF_COUNT(changed_one_in) && !moves && !code;
+	     i++)
+		code = try_few(m, s, changed_one_in[i], other, &moves, err);
+	kf_data_free(other, m->problem.in.count);
+	if (code || moves)
+		return code;
+	s->kind = "declared";
+	return kf_maker_inputs(m, s->seed, s->in, err);
+}
+
 static enum kf_code make_data(struct kf_maker *m, struct set *s,
 			      struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
 	bool weights = strcmp(s->kind, "weights") == 0;
-	enum kf_code code = kf_maker_inputs(m, s->seed, s->in, err);
+	enum kf_code code = strcmp(s->kind, "changed") == 0 ?
+		make_changed(m, s, err) :
+		kf_maker_inputs(m, s->seed, s->in, err);
 
 	if (code)
 		return code;
@@ -328,13 +396,20 @@ static enum kf_code keep_set(struct kf_maker *m, struct set *s,
 	if (!number) {
 		find_domain(m, s->in);
 		code = find_matters(m, s, err);
+		m->first_seed = s->seed;
 	}
 	json_array_append_new(m->sets, json_pack("{s:s, s:I}", "kind", s->kind,
 						 "seed",
 						 (json_int_t)s->seed));
 	json_array_append_new(m->kinds, json_string(s->kind));
-	return code ? code : kf_maker_write_case(m, "set", number, s->in,
-						 s->weight, &s->answer, err);
+	if (!code)
+		code = kf_maker_write_case(m, "set", number, s->in, s->weight,
+					   &s->answer, err);
+	if (!number) {		/* what changed data are held to */
+		m->first = s->answer;
+		kf_answer_init(&m->problem, true, &s->answer);
+	}
+	return code;
 }
 
 static enum kf_code make_set(struct kf_maker *m, const char *kind,

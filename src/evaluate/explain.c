@@ -165,6 +165,7 @@ static const char *data_of(const char *kind)
 {
 	static const struct { const char *kind, *data; } kinds[] = {
 		{ "declared", "the problem's own inputs" },
+		{ "changed", "those inputs, a few elements changed" },
 		{ "zero_mean", "inputs shifted to a mean of zero" },
 		{ "wide", "inputs over a wide range" },
 		{ "tail", "the last eighth 8 times as large" },

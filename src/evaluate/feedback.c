@@ -76,6 +76,10 @@ static const struct {
 /* What kinds of data are, in words that help to repair. */
 static const struct { const char *kind, *data, *hint; } kinds[] = {
 	{ "declared", "the problem's own inputs", NULL },
+	{ "changed", "the problem's own inputs of the call before, a few "
+	  "elements changed",
+	  "The result of an earlier call seems to be used again: compute every "
+	  "call from all of its inputs." },
 	{ "zero_mean", "inputs shifted to a mean of zero",
 	  "The sign of the inputs seems to be assumed." },
 	{ "wide", "inputs of a wide range",

@@ -25,7 +25,8 @@ struct check {
 
 static bool is_declared(const struct kf_case *set)
 {
-	return strcmp(set->kind, "declared") == 0;
+	return strcmp(set->kind, "declared") == 0 ||
+		strcmp(set->kind, "changed") == 0;
 }
 
 static bool has_own_weights(const struct kf_case *set)

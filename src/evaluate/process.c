@@ -184,11 +184,31 @@ static void note_order(struct kf_judgement *j,
 	}
 }
 
+/* The set that repeats the first one but for a few elements comes right after
+ * it, so that a result that was kept is still there. */
+static void bring_together(const struct kf_bundle *b,
+			   const struct kf_case **list, size_t count)
+{
+	const struct kf_case *changed = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i]->kind, "changed") == 0)
+			changed = list[i];
+		else
+			list[kept++] = list[i];
+	if (!changed)
+		return;
+	for (; kept > 0 && list[kept - 1] != b->set; kept--)
+		list[kept] = list[kept - 1];
+	list[kept] = changed;
+}
+
 /*
  * The calls before the first timed block: in the first process every verdict
  * set, in later ones the declared set once more (does it give the same there?)
  * and, if the stock is small, other sets; with stock entries among them, in
- * secret order.
+ * secret order but for the set that repeats the declared one.
  */
 static size_t plan(struct kf_judgement *j, struct kf_process *p,
 		   const struct kf_case **list)
@@ -207,6 +227,7 @@ static size_t plan(struct kf_judgement *j, struct kf_process *p,
 	for (size_t i = 0; !small && i < WARM_CALLS; i++)
 		list[count++] = kf_process_fresh(p);
 	shuffle(&j->rng, list, count);
+	bring_together(b, list, count);
 	if (p->first)
 		note_order(j, list, count);
 	return count;

@@ -14,9 +14,9 @@
  *		  that holds a candidate
  *
  * A bundle has *sets* (judged against float64 with a scale for each element:
- * declared, zero-mean, wide, tail, small, random weights) and a *stock* of
- * fresh declared inputs with their expected outputs, for timed calls: within
- * one process of a candidate no stock entry is ever used twice.
+ * declared, changed, zero-mean, wide, tail, small, random weights) and a
+ * *stock* of fresh declared inputs with their expected outputs, for timed
+ * calls: within one process of a candidate no stock entry is ever used twice.
  */
 #ifndef KF_PROBLEM_H
 #define KF_PROBLEM_H
@@ -150,8 +150,8 @@ struct kf_scalar_info { char kind; int64_t i; double f; };
 /* One set or one stock entry. Data pointers lie in mapped files, read-only.
  * All arrays but weight are there; an element is NULL where it is said so. */
 struct kf_case {
-	const char *kind;	/* "declared", "zero_mean", "wide", "tail",
-				   "small", "weights", "stock" */
+	const char *kind;	/* "declared", "changed", "zero_mean", "wide",
+				   "tail", "small", "weights", "stock" */
 	uint64_t seed;
 	const void **in;	/* [in_count]; NULL for a None input */
 	const void **weight;	/* [weight_count]; NULL: the declared weights */

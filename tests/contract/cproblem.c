@@ -83,6 +83,20 @@ static void check_case(const struct kf_bundle *b, const struct kf_case *c)
 	}
 }
 
+/* One set repeats the first but for a few elements, and the outputs follow. */
+static void check_changed(const struct kf_bundle *b)
+{
+	const float *first = b->set[0].in[0], *now = b->set[1].in[0];
+	int64_t count = 0;
+
+	assert_string_equal(b->set[1].kind, "changed");
+	for (int64_t i = 0; i < b->in[0].numel; i++)
+		count += memcmp(&first[i], &now[i], sizeof(now[i])) != 0;
+	assert_int_equal(count, 1);
+	assert_memory_not_equal(b->set[0].expect[0], b->set[1].expect[0],
+				b->out[0].bytes);
+}
+
 static void test_a_bundle_is_made_without_python(void **state)
 {
 	struct fixture *f = *state;
@@ -102,6 +116,7 @@ static void test_a_bundle_is_made_without_python(void **state)
 	assert_true(b.bytes == 4.0 * (120 + 30 + 120));
 	for (size_t i = 0; i < b.set_count; i++)
 		check_case(&b, &b.set[i]);
+	check_changed(&b);
 	assert_non_null(b.set[6].weight);
 	assert_null(b.stock[0].exact[0]);
 	close_both(&problem, &b);

@@ -506,8 +506,26 @@ class Sets(Case):
         dropped = {d["kind"]: d["reason"] for d in info["dropped"]}
         self.assertIn("not finite", dropped["zero_mean"])
         self.assertIn("no parameter", dropped["weights"])
-        self.assertEqual(info["sets"], ["declared", "declared", "wide",
+        self.assertEqual(info["sets"], ["declared", "changed", "wide",
                                         "tail", "small"])
+
+    def test_few_elements_are_changed_and_only_floating_ones(self):
+        x, other = torch.zeros(3, 5000), torch.ones(3, 5000)
+        whole = torch.arange(5)
+        made = sets.change_few([x, whole, None], [other, whole + 1, None], 1,
+                               4096)
+        self.assertEqual(int((made[0] != x).sum()), 3)
+        self.assertEqual(float(made[0].max()), 1)
+        self.assertIs(made[1], whole)
+        self.assertFalse(bool(x.any()))
+        # Where both seeds give the same number, another one is made of it.
+        same, = sets.change_few([other], [other], 1, 4096)
+        self.assertEqual(float(same.max()), 1.25)
+
+    def test_no_set_is_called_changed_if_no_output_follows(self):
+        self.small_stock()
+        _, info = self.bundle(model("return (x > 100).float()"))
+        self.assertEqual(info["sets"][:2], ["declared", "declared"])
 
     def test_integer_inputs_have_declared_sets_only(self):
         self.small_stock()
