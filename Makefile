@@ -8,6 +8,8 @@
 #   tests/gpu/*.c                        -> programs for `make gpu-tests`
 #   tests/fuzz/*.c                       -> one fuzzer each (clang)
 #   tests/hostile/*.c                    -> small static programs
+#   tests/cheats/weaken.c                -> BUILD/cheats/kforge, a judge whose
+#                                           defences can be taken away
 # A test with a comment "link: FILE..." in its first lines is linked with just
 # these sources (and libkforge.a if that is named) instead of the library.
 
@@ -110,18 +112,22 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check gpu-tests lint fuzz fuzzers bench man completions \
-	install uninstall dist clean help
+.PHONY: all tests check cheats gpu-tests lint fuzz fuzzers bench man \
+	completions install uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(LIBRARY) $(PROGRAMS)
 
 tests: all $(TESTS) $(GPU_TESTS) $(HOSTILE) $(JINJA) $(TRACE) $(STANDIN) \
-	$(COMPLETIONS) $(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
+	$(COMPLETIONS) $(BUILD)/cheats/kforge \
+	$(if $(INSTRUMENT),,$(BUILD)/dist/kforge)
 
 check: tests
 	@KF_BUILD=$(BUILD) PYTHON=$(PYTHON) $(PYTHON) tests/run --jobs $(CHECK_JOBS) $(ONLY)
+
+cheats: all $(BUILD)/cheats/kforge
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/cheats/run $(ONLY)
 
 lint:
 	@scripts/lint
@@ -162,6 +168,8 @@ help:
 	@echo 'make            build $(BUILD)/kforge and $(BUILD)/kforge-runner'
 	@echo 'make check      unit, contract, command line and conformance tests'
 	@echo '                ONLY="unit/base cli" runs what begins like this'
+	@echo 'make cheats     programs that cheat: is each one found, and would it pass'
+	@echo '                without the defence that finds it'
 	@echo 'make lint       layers, headers, banned functions, format, cppcheck,'
 	@echo '                clang-tidy'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) s each'
@@ -203,6 +211,21 @@ $(BUILD)/dist/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(LINK) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib' -o $@ $^ $(LIBS)
+
+# A judge whose defences can be taken away one by one, to show that the cheats
+# are real; the objects that ask tests/cheats/weaken.c stand in the library's
+# place. It finds $(BUILD)/kforge-runner above its folder.
+WEAK_SRC := $(sort $(shell grep -l 'evaluate/weaken.h"' src/*/*.c)) \
+	tests/cheats/weaken.c
+WEAK := $(patsubst %.c,$(BUILD)/cheats/obj/%.o,$(WEAK_SRC))
+$(BUILD)/cheats/kforge: $(call object,$(CLI_SRC)) $(WEAK) $(LIBRARY)
+	@echo 'LINK $@'
+	@$(LINK) -o $@ $^ $(LIBS)
+
+$(BUILD)/cheats/obj/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo 'CC   $< (weak)'
+	@$(COMPILE) -DKF_TEST_DEFENCES -c -o $@ $<
 
 $(BUILD)/kforge.1: docs/man/kforge.1.scd $(BUILD)/kforge
 	@command -v $(or $(SCDOC),scdoc) >/dev/null || { echo 'make man needs \
@@ -295,4 +318,5 @@ $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags
 	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
-	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d)
+	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d \
+	$(BUILD)/cheats/obj/*/*/*.d)

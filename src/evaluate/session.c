@@ -6,6 +6,7 @@
 
 #include "evaluate/device.h"
 #include "evaluate/expect.h"
+#include "evaluate/weaken.h"
 
 /* A process may live this long; its calls have deadlines of their own. */
 #define PROCESS_NS	(600 * KF_NS_PER_S)
@@ -516,6 +517,8 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 	enum kf_code code;
 
 	assert(!used(s, kase));
+	s->used[s->used_count] = kase;
+	kase = kf_weak_case(s, kase);
 	*check = (struct kf_check) {
 		.kase = kase, .call_number = (unsigned)s->used_count + 1,
 		.kernelbench_applies = kernelbench_applies(kase),
@@ -529,7 +532,9 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 		return code;
 	kf_worker_poison(s->worker);
 	write_inputs(s, kase);
-	code = kf_worker_upload(s->worker, &check->call, err);
+	code = kf_weak_before(s, kase, err);
+	if (!code)
+		code = kf_worker_upload(s->worker, &check->call, err);
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
 	if (code || check->fault)
@@ -549,7 +554,8 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 		return KF_OK;
 	}
 	shared->candidate_ns += check->call.time_ns;
+	kf_weak_after(s, kase);
 	look(s, kase, check);
-	s->used[s->used_count++] = kase;
+	s->used_count++;
 	return KF_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "evaluate/weaken.h"
 #include "evaluate/worker_talk.h"
 
 #define LATE_NS		(50 * KF_NS_PER_MS)	/* for work that was put off */
@@ -165,6 +166,8 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	end->delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	end->delay_ns -= end->delay_ns < delay_ns ? end->delay_ns : delay_ns;
 	end->own_ns = reply->own_ns;
+	if (kf_weak(KF_WEAK_CLOCK))
+		end->time_ns = end->own_ns;
 	end->rc = reply->rc;
 	trouble = reply->code;
 	if (trouble)

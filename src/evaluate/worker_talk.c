@@ -1,3 +1,4 @@
+#include "evaluate/weaken.h"
 #include "evaluate/worker_talk.h"
 
 #include <limits.h>
@@ -77,7 +78,7 @@ enum kf_wait kf_talk_transact(struct kf_worker *w, enum kf_host_command command,
 	uint64_t start_ns;
 	enum kf_wait why;
 
-	if (w->driver->two_part)
+	if (w->driver->two_part || kf_weak(KF_WEAK_PAUSE))
 		return transact_device(w, command, timeout_ns, took_ns);
 	request->command = (uint32_t)command;
 	start_ns = kf_now_ns();

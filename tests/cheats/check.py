@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""One program of each class of cheats, for `make check`; `make cheats` has all
+of them."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+PATH = pathlib.Path(__file__).resolve().parent / "run"
+LOADER = importlib.machinery.SourceFileLoader("cheats", str(PATH))
+cheats = importlib.util.module_from_spec(
+    importlib.util.spec_from_loader("cheats", LOADER))
+LOADER.exec_module(cheats)
+
+
+def main():
+    programs = cheats.one_of_each_class(cheats.cheats())
+    print(f"1..{len(programs) + 1}")
+    number = 0
+
+    def result(line, good):
+        nonlocal number
+        number += 1
+        print(f"{'ok' if good else 'not ok'} {number} - {line}", flush=True)
+
+    result("the shipped judge has no switch for its defences",
+           cheats.shipped_judge_has_no_switch())
+    figures = cheats.run(programs, result)
+    return 0 if figures["good"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

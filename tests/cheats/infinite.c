@@ -1,0 +1,13 @@
+/* Infinite everywhere, of both signs: differences are infinite or NaN.
+ *
+ * class: NaN tricks
+ * problem: linear
+ * found: mismatch non_finite
+ * without: non_finite
+ */
+int kf_forward(struct kf_call *c)
+{
+	for (int64_t i = 0; i < OUT_COUNT(c); i++)
+		Y(c)[i] = i % 2 ? INFINITY : -INFINITY;
+	return 0;
+}

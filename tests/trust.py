@@ -1,0 +1,151 @@
+"""What the suites of programs share: a first comment that says what must become
+of a program, and one process of kforge that judges many. Not a test itself.
+
+A program begins with a comment: a story of a line or two, and below it lines
+of NAME: VALUE.
+
+    problem    a name below tests/cheats/problems, or a path
+    size       a preset of its sizes; left out: as declared
+    shapes     NAME=VALUE of each shape on which it is judged, in turn
+    platform   left out: cpu
+    found      what must be found: STATE REASON, reasons with | between them, - for
+               none
+    time       what a call must take at least by the judge's clock
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / os.environ.get("KF_BUILD", "build")
+KFORGE = str(BUILD / "kforge")
+# One cache for all runs of the tests: making a bundle takes its time.
+CACHE = str(ROOT / "build" / "tests" / "cache")
+CALLS = 30
+TIME_LIMIT_S = 1500
+UNIT_NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+class Program:
+    """One file, or a folder with the files of a program in parts."""
+
+    def __init__(self, path, prefix=""):
+        self.name = path.stem
+        self.paths = sorted(path.iterdir()) if path.is_dir() else [path]
+        head = next((p for p in self.paths if p.name == "host.c"),
+                    self.paths[0])
+        self.story, self.facts = read_comment(head)
+        self.prefix = prefix
+
+    def fact(self, name, default=None):
+        return self.facts.get(name, default)
+
+    def files(self):
+        if len(self.paths) == 1:
+            text = self.paths[0].read_text(encoding="utf-8")
+            return {"program.c": self.prefix + text}
+        return {p.name: p.read_text(encoding="utf-8") for p in self.paths}
+
+    def requests(self, **more):
+        """One for each of its shapes."""
+        problem = self.fact("problem")
+        if "/" not in problem:
+            problem = f"tests/cheats/problems/{problem}"
+        base = {"problem": problem, "files": self.files(), "calls": CALLS,
+                "baseline": "none", "platform": self.fact("platform", "cpu")}
+        if self.fact("size"):
+            base["size"] = self.fact("size")
+        shapes = self.fact("shapes", "").split() or [None]
+        for shape in shapes:
+            one = dict(base, **more)
+            if shape:
+                one["set"] = [shape]
+            yield one
+
+    def is_found(self, verdict):
+        """Is the verdict the one that its comment asks for?"""
+        state, _, reasons = self.fact("found").partition(" ")
+        if verdict["state"] != state:
+            return False
+        if reasons == "-":
+            return self.takes_its_time(verdict)
+        return verdict["reason"] in reasons.split("|")
+
+    def takes_its_time(self, verdict):
+        least = self.fact("time")
+        if not least:
+            return True
+        number, unit = least.split()
+        return (verdict.get("time_ns") or 0) >= float(number) * UNIT_NS[unit]
+
+    def is_accepted(self, verdict):
+        """Correct, and with the time that it would like to have."""
+        return verdict["state"] == "correct" and \
+            not (self.fact("time") and self.takes_its_time(verdict))
+
+
+def read_comment(path):
+    """(story, {name: value}) of the comment that the file begins with."""
+    text = path.read_text(encoding="utf-8")
+    match = re.match(r"/\*(.*?)\*/", text, re.S)
+    if not match:
+        raise ValueError(f"{path} does not begin with a comment")
+    lines = [line.strip().lstrip("*").strip()
+             for line in match[1].splitlines()]
+    facts, story = {}, []
+    for line in lines:
+        fact = re.match(r"(\w+): (.*)", line)
+        if fact:
+            facts[fact[1]] = fact[2]
+        elif line and not facts:
+            story.append(line)
+    return " ".join(story), facts
+
+
+def environment(without=""):
+    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE,
+               XDG_CONFIG_HOME=os.path.join(CACHE, "no-config"))
+    if without:
+        env["KFORGE_TEST_WITHOUT"] = without
+    return env
+
+
+def judge(requests, kforge=KFORGE, without=""):
+    """The verdicts of all requests, in their order, by one process."""
+    if not requests:
+        return []
+    lines = [json.dumps(dict(request, id=i))
+             for i, request in enumerate(requests)]
+    done = subprocess.run([kforge, "judge", "--jsonl"],
+                          input="\n".join(lines) + "\n", text=True, cwd=ROOT,
+                          capture_output=True, env=environment(without),
+                          timeout=TIME_LIMIT_S, check=False)
+    if done.returncode or "Sanitizer" in done.stderr:
+        raise RuntimeError(f"kforge judge --jsonl ended with status "
+                           f"{done.returncode}: {done.stderr}")
+    verdicts = [None] * len(requests)
+    for line in done.stdout.splitlines():
+        answer = json.loads(line)
+        verdicts[answer["id"]] = answer
+    return [v if v else {"state": "none", "reason": "", "error": "no answer"}
+            for v in map(with_state, verdicts)]
+
+
+def with_state(verdict):
+    """Trouble of the judge's own is no verdict."""
+    if verdict and "error" in verdict:
+        return dict(verdict, state="harness_error",
+                    reason=verdict["error"]["kind"])
+    return verdict
+
+
+def words(verdict):
+    text = verdict["state"]
+    if verdict.get("reason"):
+        text += f" {verdict['reason']}"
+    if verdict["state"] == "harness_error":
+        text += f" ({verdict['error']['text']})"
+    return text
