@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Twenty-four problems, five attempts each, by a large language model that
-answered cold: how many were correct by which attempt, and how fast.
+"""Twenty-four problems by a large language model that answered cold: how many
+were correct by which attempt, and how fast. In C, five attempts each; as
+two-part programs for OpenCL (bench/suite_opencl.py), one each.
 
     bench/suite.py [RUN]
 
-The replies are bench/results/suite/replies.jsonl, as they came. They are judged
-again here, in one run: bundles, compiling, sandbox, values and times are live.
-With RUN the run's folder is kept there (it must not exist yet).
+The replies are bench/results/suite/replies.jsonl (results/opencl/), as they
+came. They are judged again here, in one run: bundles, compiling, sandbox,
+values and times are live. With RUN the run's folder is kept there (it must not
+exist yet).
 """
 
 import json
@@ -18,27 +20,24 @@ import sys
 import tempfile
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
-REPLIES = pathlib.Path("bench/results/suite/replies.jsonl")
-ATTEMPTS = 5
-BY = (1, 3, 5)
 MARK = {"correct": "c", "mismatch": "m", "runtime_error": "r",
         "compilation_failure": "b", "generation_failure": "g"}
 
 
-def paths():
+def paths(replies):
     """The problems that were recorded, by level and name."""
-    lines = REPLIES.read_text(encoding="utf-8").splitlines()
+    lines = replies.read_text(encoding="utf-8").splitlines()
     asked = {json.loads(line).get("problem") for line in lines}
     return [path for level in ("level1", "level2", "level3")
             for path in sorted(pathlib.Path("problems", level).glob("*.py"))
             if path.stem in asked]
 
 
-def judge(run):
+def judge(run, platform, replies, attempts):
     done = subprocess.run(
-        [KFORGE, "run", *paths(), "--model", f"replay:{REPLIES}", "--out", run,
-         "-n", str(ATTEMPTS), "--json"], stdout=subprocess.PIPE, text=True,
-        timeout=3600, check=False)
+        [KFORGE, "run", *paths(replies), "--model", f"replay:{replies}",
+         "--platform", platform, "--out", run, "-n", str(attempts), "--json"],
+        stdout=subprocess.PIPE, text=True, timeout=3600, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"kforge run ended with status {done.returncode}")
     return json.loads(done.stdout)["problems"]
@@ -68,9 +67,9 @@ def summary(problems, by):
             "geometric_mean": mean(ratios), "worst": min(ratios)}
 
 
-def row(p):
+def row(p, attempts):
     states = " ".join(MARK[a["state"]] for a in p["attempts"])
-    a = best(p, ATTEMPTS)
+    a = best(p, attempts)
     if not a:
         return f"| `{p['problem']}` | {states} | - | | | |"
     return (f"| `{p['problem']}` | {states} | {a['number']} "
@@ -79,15 +78,16 @@ def row(p):
             f"{a['speedup_high']:.2f}) |")
 
 
-def main():
+def main(platform="cpu", name="suite", by=(1, 3, 5)):
+    replies = pathlib.Path("bench/results", name, "replies.jsonl")
     with tempfile.TemporaryDirectory() as folder:
-        problems = judge(sys.argv[1] if len(sys.argv) > 1
-                         else os.path.join(folder, "run"))
+        run = sys.argv[1] if len(sys.argv) > 1 else os.path.join(folder, "run")
+        problems = judge(run, platform, replies, by[-1])
     print("| problem | attempts | best | eager | program | speed-up |\n"
           "|---|---|---|---|---|---|", file=sys.stderr)
     for p in problems:
-        print(row(p), file=sys.stderr)
-    sums = [summary(problems, by) for by in BY]
+        print(row(p, by[-1]), file=sys.stderr)
+    sums = [summary(problems, n) for n in by]
     for s in sums:
         print(f"by attempt {s['attempts']}: {s['correct']} of {len(problems)} "
               f"correct, {s['faster']} faster than eager, "
