@@ -180,6 +180,10 @@ struct kf_driver {
 	/* What the last prepare or forward took by the device's own clock, from
 	 * its first operation to its last; 0: the device has none. */
 	uint64_t (*device_ns)(const struct kf_device *dev);
+	/* The same by this machine's clock: from letting the device begin until
+	 * its end was seen, less what an empty call takes. A device's clock
+	 * that lags far behind it is not believed. 0: not taken. */
+	uint64_t (*host_ns)(const struct kf_device *dev);
 	/* What the program did wrong in the last call, a sentence ("kernel
 	 * axpb read memory that is not its own"), or NULL. prepare, forward and
 	 * download are KF_OK then; nothing but close may follow. Asked after
@@ -237,6 +241,8 @@ KF_MUST_CHECK enum kf_code kf_driver_download(const struct kf_driver *driver,
 /* 0, NULL and false where the driver has none. */
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev);
+uint64_t kf_driver_host_ns(const struct kf_driver *driver,
+			   const struct kf_device *dev);
 const char *kf_driver_fault(const struct kf_driver *driver,
 			    const struct kf_device *dev);
 bool kf_driver_short_of_memory(const struct kf_driver *driver,

@@ -211,6 +211,17 @@ static void compare_to_baseline(struct kf_judgement *j)
 	}
 }
 
+/* Seldom: the process that waited was late itself. */
+static void doubt_clock(struct kf_judgement *j)
+{
+	if (4 * j->doubted_count <= j->wall_count)
+		return;
+	j->out->conclusive = false;
+	kf_buf_printf(&j->notes, "the device's clock lagged far behind the "
+		      "host's in %zu of %zu timed calls: the host's time "
+		      "counts for them\n", j->doubted_count, j->wall_count);
+}
+
 static void conclude(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
@@ -258,6 +269,7 @@ static void conclude(struct kf_judgement *j)
 			      "handshake with the program's process is part "
 			      "of what was measured\n", SHORT_NS / 1e3);
 	}
+	doubt_clock(j);
 	if (j->repeated && !j->repeated_equal)
 		kf_buf_puts(&j->notes, "not_deterministic: the same inputs "
 			    "gave other bytes in another process, within "

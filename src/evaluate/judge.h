@@ -38,6 +38,7 @@ struct kf_judgement {
 	 * device's. */
 	uint64_t wall_ns;
 	size_t wall_count;
+	size_t doubted_count;	/* of them: the device's clock lagged behind */
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
 	size_t disturbed_count;		/* pairs of blocks that were taken again */

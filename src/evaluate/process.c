@@ -377,8 +377,10 @@ enum kf_code kf_block_run(struct kf_judgement *j, struct kf_process *p,
 		if (check->call.device_clock) {
 			j->wall_ns += check->call.wall_ns;
 			j->wall_count++;
+			j->doubted_count += check->call.clock_doubted;
 		}
-		calls += disturbed_call(time_ns[i], check->call.delay_ns);
+		calls += check->call.clock_doubted ||
+			disturbed_call(time_ns[i], check->call.delay_ns);
 	}
 	if (disturbed_block(calls, count))
 		*disturbed = true;

@@ -107,13 +107,15 @@ bool kf_worker_changed(const struct kf_worker *w, size_t *tensor,
 
 /* The device's own time stands for ours where it has a clock, and where no
  * kernel runs in the process that reads it. It cannot be longer than the call
- * was: then its clock, or our use of it, is broken. */
+ * was: then its clock, or our use of it, is broken. It can look shorter, for a
+ * kernel may reach its stamps: then the host's time counts. */
 static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
 				     struct kf_call_end *end,
 				     struct kf_err *err)
 {
+	const struct kf_host_reply *reply = kf_arena_reply(&w->arena);
 	uint64_t device_ns = w->driver->two_part && !w->in_process ?
-		kf_arena_reply(&w->arena)->device_ns : 0;
+		reply->device_ns : 0;
 
 	end->wall_ns = end->time_ns;
 	if (!device_ns)
@@ -125,7 +127,8 @@ static enum kf_code take_device_time(struct kf_worker *w, uint64_t took_ns,
 			       (double)device_ns / 1e6, (double)took_ns / 1e6);
 	}
 	end->device_clock = true;
-	end->time_ns = device_ns;
+	end->clock_doubted = kf_worker_clock_lags(device_ns, reply->host_ns);
+	end->time_ns = end->clock_doubted ? reply->host_ns : device_ns;
 	return KF_OK;
 }
 

@@ -84,6 +84,8 @@ struct kf_call_end {
 	uint64_t wall_ns;	/* supervisor's in any case; of TIMEOUT what was
 				   waited; 0 unless one of these */
 	bool device_clock;
+	bool clock_doubted;	/* the device's lags far behind the host's,
+				   which time_ns is then */
 	uint64_t own_ns;	/* the runner's own clock: a diagnostic only */
 	uint64_t delay_ns;	/* its threads were ready in this call and
 				   waited for a processor: the machine was busy;

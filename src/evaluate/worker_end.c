@@ -5,6 +5,9 @@
 /* A device's clock may differ from ours by a part, and by so much. */
 #define CLOCK_PART	100u
 #define CLOCK_NS	10000u
+/* What is seen of its end may be late by a part, and by so much. */
+#define LAG_PART	4u
+#define LAG_NS		50000u
 
 const char *kf_worker_doing(enum kf_host_command command)
 {
@@ -207,4 +210,10 @@ bool kf_worker_clock_holds(uint64_t device_ns, uint64_t took_ns)
 {
 	return device_ns <= took_ns ||
 		device_ns - took_ns <= took_ns / CLOCK_PART + CLOCK_NS;
+}
+
+bool kf_worker_clock_lags(uint64_t device_ns, uint64_t host_ns)
+{
+	return host_ns > device_ns &&
+		host_ns - device_ns > device_ns / LAG_PART + LAG_NS;
 }

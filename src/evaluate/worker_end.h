@@ -40,5 +40,8 @@ void kf_end_output(const struct kf_outcome *outcome, struct kf_call_end *end);
 
 /* Can a call that took_ns by our clock have taken device_ns by a device's? */
 bool kf_worker_clock_holds(uint64_t device_ns, uint64_t took_ns);
+/* Is it far below host_ns, what the same took by the clock of the process that
+ * let the device begin and saw its end? */
+bool kf_worker_clock_lags(uint64_t device_ns, uint64_t host_ns);
 
 #endif

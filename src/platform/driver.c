@@ -242,6 +242,12 @@ uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 	return dev && driver->device_ns ? driver->device_ns(dev) : 0;
 }
 
+uint64_t kf_driver_host_ns(const struct kf_driver *driver,
+			   const struct kf_device *dev)
+{
+	return dev && driver->host_ns ? driver->host_ns(dev) : 0;
+}
+
 const char *kf_driver_fault(const struct kf_driver *driver,
 			    const struct kf_device *dev)
 {

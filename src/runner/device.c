@@ -18,6 +18,12 @@ static enum kf_code tell(struct kf_serve *s, enum kf_code code)
 	return code;
 }
 
+static void take_times(struct kf_serve *s)
+{
+	s->reply->device_ns = kf_driver_device_ns(s->driver, s->device);
+	s->reply->host_ns = kf_driver_host_ns(s->driver, s->device);
+}
+
 static enum kf_code load(struct kf_serve *s, struct kf_err *err)
 {
 	enum kf_code code = kf_serve_load(s, err);
@@ -31,7 +37,7 @@ static enum kf_code prepare(struct kf_serve *s, struct kf_err *err)
 {
 	enum kf_code code = kf_serve_prepare(s, err);
 
-	s->reply->device_ns = kf_driver_device_ns(s->driver, s->device);
+	take_times(s);
 	return tell(s, code);
 }
 
@@ -39,7 +45,7 @@ static enum kf_code forward(struct kf_serve *s, struct kf_err *err)
 {
 	enum kf_code code = kf_serve_forward(s, err);
 
-	s->reply->device_ns = kf_driver_device_ns(s->driver, s->device);
+	take_times(s);
 	return tell(s, code);
 }
 

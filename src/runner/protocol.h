@@ -150,6 +150,7 @@ struct kf_host_reply {
 	uint32_t short_of_memory;	/* LOAD: the device has less than the
 					   program asks for; text says so */
 	uint64_t device_ns;	/* of PREPARE, FORWARD; 0: no such clock */
+	uint64_t host_ns;	/* the same by the host's clock; 0: not taken */
 	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from
 				   what they were; UINT64_MAX: nowhere */
 };

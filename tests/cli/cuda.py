@@ -62,6 +62,25 @@ def test_a_fault_is_told(scratch):
     assert "illegal address" in result.out, result
 
 
+def test_forged_stamps_bring_no_time(scratch):
+    kernels = KERNELS + 'extern "C" __global__ void forges() {}\n'
+    host = HOST.replace("return kf_launch", (
+        'kf_launch(c, "forges", KF_DIM(1), KF_DIM(1), 0);\n'
+        "\treturn kf_launch"))
+    verdict = verify(scratch, kernels, host).json()
+    timing = verdict["evidence"]["timing"]
+    assert verdict["state"] == "correct", verdict
+    assert timing["clock_doubted"] == timing["calls"], verdict
+    assert verdict["time_ns"] > 3e6, verdict
+    assert not verdict["conclusive"], verdict
+    assert any("clock lagged" in note
+               for note in verdict["evidence"]["notes"]), verdict
+
+
+if REAL:
+    test_forged_stamps_bring_no_time.skip = "a stand-in's stamps are in reach"
+
+
 def test_an_error_in_either_file_is_told_with_its_line(scratch):
     for kernels, host, words in (
             (KERNELS.replace("z[i]", "q[i]"), HOST, "kernels.cu:7"),

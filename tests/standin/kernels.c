@@ -182,6 +182,21 @@ static int run_traps(void *const *arg, const struct kf_cuda_launch *launch)
 	return KF_CUDA_LAUNCH_FAILED;
 }
 
+uint64_t standin_lag_ns;
+
+/* Works for 4 ms and writes to the driver's records that it was 4 us. */
+static int run_forges(void *const *arg, const struct kf_cuda_launch *launch)
+{
+	uint64_t start_ns = standin_now_ns(), took_ns = 0;
+
+	(void)arg;
+	(void)launch;
+	while (took_ns < 4000000)
+		took_ns = standin_now_ns() - start_ns;
+	standin_lag_ns += took_ns - 4000;
+	return 0;
+}
+
 static int run_misaligned(void *const *arg, const struct kf_cuda_launch *launch)
 {
 	(void)arg;
@@ -227,6 +242,7 @@ const struct kernel standin_kernel[] = {
 	{ .name = "asserts", .run = run_asserts, .bytes = { 4 } },
 	{ .name = "traps", .run = run_traps, .bytes = { 4 } },
 	{ .name = "misaligned", .run = run_misaligned, .bytes = { 8 } },
+	{ .name = "forges", .run = run_forges, .bytes = { 0 } },
 	{ .name = "endless", .run = run_nothing, .bytes = { 8 } },
 	{ .name = "kf_digest", .run = run_digest, .bytes = { 8, 8, 8 } },
 	{ .name = "kf_peak", .run = run_nothing, .bytes = { 8, 4 } },

@@ -48,6 +48,12 @@ struct kernel {
 	int threads, fixed_shared, cluster;
 };
 
+/* How far the stamps of events lag behind the time, for a kernel that reached
+ * them. */
+extern uint64_t standin_lag_ns;
+/* The time, of no clock in particular. */
+uint64_t standin_now_ns(void);
+
 extern const struct kernel standin_kernel[];
 extern const size_t standin_kernel_count;
 

@@ -127,6 +127,31 @@ static void test_a_devices_clock_is_held_against_ours(void **state)
 	assert_false(kf_worker_clock_holds(UINT64_MAX, KF_NS_PER_S));
 }
 
+/* Far below what the host saw of it: a quarter and 50 us. */
+static void test_a_devices_clock_that_lags_is_doubted(void **state)
+{
+	static const struct {
+		uint64_t device_ns, host_ns;
+		bool lags;
+	} rows[] = {
+		{ 0, 0, false },
+		{ 5000, 0, false },		/* not taken */
+		{ 1000, 51000, false },		/* seen late */
+		{ 1000, 52000, true },
+		{ 100000, 175000, false },
+		{ 100000, 176000, true },
+		{ 1000000, 1300000, false },
+		{ 1000000, 1300001, true },
+		{ 2000000, 1000000, false },	/* clock_holds tells of that */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		if (kf_worker_clock_lags(rows[i].device_ns, rows[i].host_ns) !=
+		    rows[i].lags)
+			fail_msg("row %zu", i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_shown_is_shown_once),
 		cmocka_unit_test(test_a_changed_byte_is_found_in_its_tensor),
 		cmocka_unit_test(test_a_devices_clock_is_held_against_ours),
+		cmocka_unit_test(test_a_devices_clock_that_lags_is_doubted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

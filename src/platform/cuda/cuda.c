@@ -25,6 +25,7 @@ const struct kf_driver kf_driver_cuda = {
 	.upload = kf_cuda_upload,
 	.download = kf_cuda_download,
 	.device_ns = kf_cuda_device_ns,
+	.host_ns = kf_cuda_host_ns,
 	.fault = kf_cuda_fault,
 	.short_of_memory = kf_cuda_short_of_memory,
 	.paths = kf_cuda_paths,

@@ -146,7 +146,9 @@ struct kf_device {
 	bool loaded, module_used;
 	struct kf_cuda_list prepare, forward;
 
-	uint64_t last_ns;
+	uint64_t last_ns;		/* by the device's clock */
+	uint64_t last_host_ns;		/* by ours, without empty_ns */
+	uint64_t empty_ns;		/* the least that an empty call took */
 	char fault[256];
 	bool failed;			/* nothing but close */
 	bool short_of_memory;		/* load refused it for that */
@@ -167,6 +169,7 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err);
 enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err);
 uint64_t kf_cuda_device_ns(const struct kf_device *dev);
+uint64_t kf_cuda_host_ns(const struct kf_device *dev);
 const char *kf_cuda_fault(const struct kf_device *dev);
 bool kf_cuda_short_of_memory(const struct kf_device *dev);
 void kf_cuda_close(struct kf_device *dev);
@@ -210,6 +213,9 @@ bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
 uint64_t kf_cuda_address(const struct kf_device *dev,
 			 const struct kf_cuda_list *list,
 			 const struct kf_plan_place *place);
+/* What an empty call takes by the host's clock, for what follows. */
+KF_MUST_CHECK enum kf_code kf_cuda_time_empty(struct kf_device *dev,
+					      struct kf_err *err);
 /* Queues one operation; NVIDIA's result. */
 int kf_cuda_issue(struct kf_device *dev, const struct kf_cuda_list *list,
 		  size_t number);

@@ -316,6 +316,11 @@ uint64_t kf_cuda_device_ns(const struct kf_device *dev)
 	return dev->last_ns;
 }
 
+uint64_t kf_cuda_host_ns(const struct kf_device *dev)
+{
+	return dev->last_host_ns;
+}
+
 /* --- close ---------------------------------------------------------------- */
 
 static void give_back(struct kf_device *dev)

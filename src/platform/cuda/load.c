@@ -275,6 +275,8 @@ enum kf_code kf_cuda_load(struct kf_device *dev, const char *artefact_path,
 		return kf_fail(err, KF_E_INPUT,
 			       "the device has no tensors yet");
 	code = load_program(dev, refused, err);
+	if (!code && !refused[0])
+		code = kf_cuda_time_empty(dev, err);
 	dev->loaded = !code && !refused[0];
 	return code;
 }

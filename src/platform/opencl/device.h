@@ -48,7 +48,9 @@ struct kf_device {
 
 	unsigned char *kept;		/* owned: what kf_prepare left */
 	unsigned char *bounce;		/* owned: KF_OCL_BOUNCE bytes */
-	uint64_t took_ns;
+	uint64_t took_ns;		/* by the device's clock */
+	uint64_t host_ns;		/* by ours, without empty_ns */
+	uint64_t empty_ns;		/* the least that a tiny call took */
 	char fault[256];
 	bool short_of_memory;		/* load refused it for that */
 };
@@ -60,6 +62,10 @@ KF_MUST_CHECK enum kf_code kf_opencl_arena(struct kf_device *dev,
 		enum kf_twopart_arena arena, uint64_t bytes,
 		struct kf_err *err);
 void kf_opencl_unload(struct kf_device *dev);
+/* run.c. What a call that does next to nothing takes by the host's clock, for
+ * what follows. */
+KF_MUST_CHECK enum kf_code kf_opencl_time_empty(struct kf_device *dev,
+						struct kf_err *err);
 
 /* --- memory.c: each KF_E_UNAVAIL if the device refuses -------------------- */
 

@@ -341,6 +341,8 @@ enum kf_code kf_opencl_load(struct kf_device *dev, const char *artefact_path,
 	if (!dev->attached)
 		return kf_fail(err, KF_E_INPUT, "no tensors are attached");
 	code = load_parts(dev, refused, err);
+	if (!code && !refused[0])
+		code = kf_opencl_time_empty(dev, err);
 	dev->loaded = !code && !refused[0];
 	return code;
 }

@@ -85,6 +85,7 @@ const struct kf_driver kf_driver_opencl = {
 	.upload = kf_opencl_upload,
 	.download = kf_opencl_download,
 	.device_ns = kf_opencl_device_ns,
+	.host_ns = kf_opencl_host_ns,
 	.fault = kf_opencl_fault,
 	.short_of_memory = kf_opencl_short_of_memory,
 	.paths = paths,

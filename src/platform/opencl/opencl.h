@@ -42,6 +42,7 @@ enum kf_code kf_opencl_forward(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_opencl_download(struct kf_device *dev, uint64_t *changed,
 				struct kf_err *err);
 uint64_t kf_opencl_device_ns(const struct kf_device *dev);
+uint64_t kf_opencl_host_ns(const struct kf_device *dev);
 const char *kf_opencl_fault(const struct kf_device *dev);
 bool kf_opencl_short_of_memory(const struct kf_device *dev);
 void kf_opencl_close(struct kf_device *dev);

@@ -8,6 +8,9 @@
  * ever for room. */
 #define GATE_STEPS	256u
 
+#define EMPTY_CALLS	16
+#define TINY_BYTES	256u
+
 /* --- a call --------------------------------------------------------------- */
 
 static int32_t enqueue(struct kf_device *dev, const struct ocl_step *s,
@@ -104,36 +107,88 @@ static int32_t enqueue_all(struct kf_device *dev, const struct ocl_replay *r,
 	return 0;
 }
 
+/* How it ended: what could not be enqueued, which of them, and what the wait
+ * for all said. */
+struct ended { int32_t enqueued, waited; size_t at; };
+
+/* Returns what that took by our clock, from when the device could begin. */
+static uint64_t run_gated(struct kf_device *dev, const struct ocl_replay *r,
+			  struct ocl_event **event, struct ended *ended)
+{
+	const struct ocl_api *cl = &dev->cl;
+	struct ocl_event *gate = NULL;
+	uint64_t begun_ns;
+	int32_t e;
+
+	/* Without a gate it begins with the first that is enqueued. */
+	if (r->count <= GATE_STEPS)
+		gate = cl->clCreateUserEvent(dev->context, &e);
+	begun_ns = kf_now_ns();
+	ended->enqueued = enqueue_all(dev, r, gate, event, &ended->at);
+	cl->clFlush(dev->queue);
+	if (gate) {
+		begun_ns = kf_now_ns();
+		cl->clSetUserEventStatus(gate, 0);
+	}
+	ended->waited = cl->clFinish(dev->queue);
+	begun_ns = kf_now_ns() - begun_ns;
+	if (gate)
+		cl->clReleaseEvent(gate);
+	return begun_ns;
+}
+
+static void release_events(struct kf_device *dev, struct ocl_event **event,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (event[i])
+			dev->cl.clReleaseEvent(event[i]);
+	free(event);
+}
+
+enum kf_code kf_opencl_time_empty(struct kf_device *dev, struct kf_err *err)
+{
+	int32_t e = 0;
+	struct ocl_mem *tiny = dev->cl.clCreateBuffer(dev->context,
+			CL_MEM_READ_WRITE, TINY_BYTES, NULL, &e);
+	struct ocl_step step = { .kind = KF_PLAN_FILL, .to = tiny,
+				 .bytes = TINY_BYTES, .width = 4 };
+	const struct ocl_replay r = { .step = &step, .count = 1 };
+
+	dev->empty_ns = UINT64_MAX;
+	for (int i = 0; i < EMPTY_CALLS && tiny && !e; i++) {
+		struct ocl_event **event = kf_alloc(sizeof(event[0]));
+		struct ended ended;
+		uint64_t took_ns = run_gated(dev, &r, event, &ended);
+
+		e = ended.enqueued ? ended.enqueued : ended.waited;
+		if (took_ns < dev->empty_ns)
+			dev->empty_ns = took_ns;
+		release_events(dev, event, 1);
+	}
+	if (tiny)
+		dev->cl.clReleaseMemObject(tiny);
+	return e ? kf_ocl_trouble("time an empty call", e, err) : KF_OK;
+}
+
 static enum kf_code replay(struct kf_device *dev, const struct ocl_replay *r,
 			   struct kf_err *err)
 {
-	const struct ocl_api *cl = &dev->cl;
 	struct ocl_event **event = kf_alloc(r->count * sizeof(event[0]));
-	struct ocl_event *gate = NULL;
-	enum kf_code code = KF_OK;
-	int32_t e = 0, ended;
-	size_t at;
+	struct ended ended;
+	uint64_t host_ns = run_gated(dev, r, event, &ended);
+	enum kf_code code;
 
-	if (r->count <= GATE_STEPS)
-		gate = cl->clCreateUserEvent(dev->context, &e);
-	e = enqueue_all(dev, r, gate, event, &at);
-	cl->clFlush(dev->queue);
-	if (gate)
-		cl->clSetUserEventStatus(gate, 0);
-	ended = cl->clFinish(dev->queue);
-	if (e)
-		code = blame(dev, r, at, e, err);
+	dev->host_ns = host_ns > dev->empty_ns ? host_ns - dev->empty_ns : 0;
+	if (ended.enqueued)
+		code = blame(dev, r, ended.at, ended.enqueued, err);
 	else
 		code = look_at_events(dev, r, event, r->count, err);
-	if (!code && !dev->fault[0] && ended)
-		code = blame(dev, r, r->count ? r->count - 1 : 0, ended, err);
+	if (!code && !dev->fault[0] && ended.waited)
+		code = blame(dev, r, r->count ? r->count - 1 : 0,
+			     ended.waited, err);
 	take_time(dev, event, r->count);
-	for (size_t i = 0; i < r->count; i++)
-		if (event[i])
-			cl->clReleaseEvent(event[i]);
-	if (gate)
-		cl->clReleaseEvent(gate);
-	free(event);
+	release_events(dev, event, r->count);
 	return code;
 }
 
@@ -181,7 +236,7 @@ enum kf_code kf_opencl_prepare(struct kf_device *dev, struct kf_call *call,
 	enum kf_code code = not_ready(dev, err);
 
 	(void)call;		/* recorded long ago */
-	dev->took_ns = 0;
+	dev->took_ns = dev->host_ns = 0;
 	if (!code)
 		code = kf_opencl_write(dev, KF_TWOPART_INPUTS, m->inputs, from,
 				       m->inputs_bytes - from, err);
@@ -250,6 +305,11 @@ enum kf_code kf_opencl_download(struct kf_device *dev, uint64_t *changed,
 uint64_t kf_opencl_device_ns(const struct kf_device *dev)
 {
 	return dev->took_ns;
+}
+
+uint64_t kf_opencl_host_ns(const struct kf_device *dev)
+{
+	return dev->host_ns;
 }
 
 const char *kf_opencl_fault(const struct kf_device *dev)
