@@ -64,6 +64,20 @@ static void test_errors_name_file_and_line(void **state)
 	}
 }
 
+static void test_a_large_binary_is_the_programs_doing(void **state)
+{
+	static const char large[] = "__constant int table[9 << 20] = { 1 };\n"
+		"__kernel void f(__global int *y) { y[0] = table[y[1]]; }\n";
+	struct fixture *f = *state;
+	struct kf_build got;
+
+	unlink(f->output);
+	assert_int_equal(build(f, large, host_c, &got), KF_BUILD_TOO_LARGE);
+	assert_non_null(strstr(kf_buf_str(&got.log), "error: too large: "));
+	assert_int_not_equal(access(f->output, F_OK), 0);
+	kf_build_release(&got);
+}
+
 static void test_both_parts_are_in_the_pack(void **state)
 {
 	struct fixture *f = *state;
@@ -393,6 +407,7 @@ int main(void)
 	static const struct CMUnitTest cases[] = {
 		CASE(card_tells_what_a_writer_must_know),
 		CASE(errors_name_file_and_line),
+		CASE(a_large_binary_is_the_programs_doing),
 		CASE(both_parts_are_in_the_pack),
 		CASE(values_are_right_for_each_call),
 		CASE(arguments_of_every_kind),

@@ -203,15 +203,27 @@ static enum kf_code describe_kernels(struct compiler *c, struct kf_build *out,
 	return e ? kf_ocl_trouble("tell of the kernels", e, err) : KF_OK;
 }
 
+/* The program's doing: tables in it, or kernels without end. */
+static enum kf_code too_large(const struct kf_buf *device, size_t bytes,
+			      struct kf_build *out)
+{
+	kf_buf_printf(&out->log, "kernels.cl: error: too large: its binary has "
+		      "%zu bytes, the most is %zu\n", bytes, device->max);
+	out->end = KF_BUILD_TOO_LARGE;
+	return KF_OK;
+}
+
 static enum kf_code take_binary(struct compiler *c, struct kf_buf *device,
-				struct kf_err *err)
+				struct kf_build *out, struct kf_err *err)
 {
 	size_t bytes = 0;
 	int32_t e = c->cl.clGetProgramInfo(c->program, CL_PROGRAM_BINARY_SIZES,
 					   sizeof(bytes), &bytes, NULL);
 
-	if (e || !bytes || bytes > device->max)
+	if (e || !bytes)
 		return kf_ocl_trouble("give the kernels' binary", e, err);
+	if (bytes > device->max)
+		return too_large(device, bytes, out);
 	c->bytes = kf_alloc(bytes);
 	e = c->cl.clGetProgramInfo(c->program, CL_PROGRAM_BINARIES,
 				   sizeof(c->bytes), &c->bytes, NULL);
@@ -220,7 +232,9 @@ static enum kf_code take_binary(struct compiler *c, struct kf_buf *device,
 	c->binary.bytes = c->bytes;
 	c->binary.len = bytes;
 	kf_opencl_binary_write(&c->binary, device);
-	return KF_OK;
+	/* What is told of the kernels comes on top. */
+	return device->len < device->max ? KF_OK :
+		too_large(device, bytes, out);
 }
 
 static void compiler_release(struct compiler *c)
@@ -259,7 +273,7 @@ static enum kf_code compile(const struct kf_build_request *req,
 		goto out;
 	code = describe_kernels(&c, out, err);
 	if (!code && !out->end)
-		code = take_binary(&c, device, err);
+		code = take_binary(&c, device, out, err);
 	if (!code && !out->end)
 		out->end = KF_BUILD_DONE;
 out:
