@@ -3,8 +3,6 @@
 #include "evaluate/record.h"
 #include "platform/pack.h"
 
-#define RECORD_NS	(10 * KF_NS_PER_S)	/* for launching, no computing */
-
 static enum kf_code write_loaded(const struct kf_pack_part *device,
 				 const struct kf_plans *plans,
 				 const char *path, struct kf_err *err)
@@ -31,7 +29,8 @@ enum kf_code kf_parts_record(const struct kf_evaluate_request *req,
 		.bundle = req->bundle,
 		.work_dir = req->work_dir,
 		.memory_max = platform->run_limits.memory_bytes,
-		.timeout_ns = RECORD_NS,
+		.cpu_ns = KF_RECORD_CPU_NS,
+		.wall_ns = KF_RECORD_WALL_NS,
 		.tier_min = req->tier_min,
 		.cancel = req->cancel,
 	};

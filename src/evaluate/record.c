@@ -12,7 +12,8 @@
 #define HOST		"/host.so"
 
 #define RECORDINGS	2u
-#define WALL_TIMES	4u		/* the processor time, for others' sake */
+#define START_NS	(30 * KF_NS_PER_S)	/* for a process to start */
+#define LOOK_MS		2
 #define MEMORY_BYTES	(256u << 20)
 #define FILE_BYTES	(KF_PLAN_BYTES_MAX + (1u << 20))
 #define PROCESSES	64u
@@ -29,6 +30,9 @@ struct recording {
 	struct kf_outcome outcome;
 	struct kf_plans plans;
 	struct kf_call_end end;
+	uint64_t wall_ns;		/* from loaded_ns on */
+	uint64_t loaded_ns;		/* when host.c was seen to begin; 0 */
+	bool late;			/* it was killed for wall_ns */
 };
 
 /* --- starting ------------------------------------------------------------ */
@@ -103,8 +107,8 @@ static enum kf_code start_box(const struct ground *g, struct recording *r,
 		.bind_count = g->binds.count,
 		.limits = {
 			.memory_bytes = MEMORY_BYTES,
-			.cpu_ns = job->timeout_ns,
-			.wall_ns = WALL_TIMES * job->timeout_ns,
+			.cpu_ns = job->cpu_ns,
+			.wall_ns = START_NS + job->wall_ns,
 			.file_bytes = FILE_BYTES,
 			.processes = PROCESSES,
 			.descriptors = KF_SANDBOX_FD_MIN,
@@ -124,6 +128,7 @@ static enum kf_code start(const struct ground *g, struct recording *r,
 	int hello[2] = { -1, -1 };
 	enum kf_code code;
 
+	r->wall_ns = g->job->wall_ns;
 	kf_random_bytes(&r->answer.nonce, sizeof(r->answer.nonce));
 	r->answer_fd = memfd_create("kforge-record", MFD_CLOEXEC);
 	if (r->answer_fd < 0 ||
@@ -152,17 +157,19 @@ static const char *doing(const struct kf_record_answer *answer)
 }
 
 /* Did host.c begin to run? What goes wrong before is ours. */
-static bool was_loaded(const struct recording *r)
+static bool was_loaded(struct recording *r)
 {
 	char byte;
 
-	return read(r->hello_fd, &byte, 1) == 1;
+	if (!r->loaded_ns && read(r->hello_fd, &byte, 1) == 1)
+		r->loaded_ns = kf_now_ns();
+	return r->loaded_ns;
 }
 
 static void explain(struct recording *r, enum kf_wait why)
 {
 	const struct kf_end_about about = { "host.c", doing(&r->answer),
-					    NULL, 0 };
+					    NULL, r->wall_ns };
 	struct kf_buf clean = { .max = sizeof(r->answer.fault.text) - 1 };
 	char *text = r->answer.fault.text;
 
@@ -207,14 +214,16 @@ static enum kf_code read_answer(struct recording *r, struct kf_err *err)
 	bool whole = pread(r->answer_fd, &r->answer, sizeof(r->answer), 0) ==
 		(ssize_t)sizeof(r->answer);
 
-	if (r->outcome.end == KF_END_CANCELED)
+	if (r->outcome.end == KF_END_CANCELED && !r->late)
 		return kf_fail(err, KF_E_CANCELED, "stopped");
 	if (!was_loaded(r))
 		return kf_fail(err, KF_E_UNAVAIL, "the recorder did not start "
 			       "(%s): %.300s", r->outcome.detail[0] ?
 			       r->outcome.detail : kf_end_name(r->outcome.end),
 			       kf_buf_str(&r->outcome.errout));
-	if (!whole)
+	if (r->late)
+		explain(r, KF_WAIT_LATE);
+	else if (!whole)
 		explain(r, KF_WAIT_BROKEN);
 	else if (r->outcome.end != KF_END_EXITED || r->outcome.exit_code ||
 		 r->answer.magic != KF_RECORD_MAGIC ||
@@ -326,6 +335,28 @@ static void give_salts(struct recording r[RECORDINGS])
 		(first + 1 + (uint32_t)kf_rng_below(&rng, SALTS - 1)) % SALTS;
 }
 
+/* Neither runs unwatched while the other is waited for. */
+static enum kf_code watch(struct recording r[RECORDINGS], struct kf_err *err)
+{
+	struct kf_sandbox *box[RECORDINGS];
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; i < RECORDINGS; i++)
+		box[i] = r[i].box;
+	while (!code && !kf_sandbox_watch(box, RECORDINGS, LOOK_MS))
+		for (size_t i = 0; i < RECORDINGS && !code; i++) {
+			if (r[i].late || !was_loaded(&r[i]) ||
+			    kf_now_ns() - r[i].loaded_ns < r[i].wall_ns)
+				continue;
+			r[i].late = true;
+			code = kf_sandbox_kill(box[i], &r[i].outcome, err);
+		}
+	for (size_t i = 0; i < RECORDINGS && !code; i++)
+		if (!r[i].late)
+			code = kf_sandbox_wait(box[i], &r[i].outcome, err);
+	return code;
+}
+
 static enum kf_code run(const struct ground *g,
 			struct recording r[RECORDINGS], struct kf_err *err)
 {
@@ -333,8 +364,8 @@ static enum kf_code run(const struct ground *g,
 
 	for (size_t i = 0; i < RECORDINGS && !code; i++)
 		code = start(g, &r[i], err);
-	for (size_t i = 0; i < RECORDINGS && !code; i++)
-		code = kf_sandbox_wait(r[i].box, &r[i].outcome, err);
+	if (!code)
+		code = watch(r, err);
 	for (size_t i = 0; i < RECORDINGS && !code; i++)
 		code = read_answer(&r[i], err);
 	return code;
@@ -361,7 +392,7 @@ enum kf_code kf_record_run(const struct kf_record_job *job,
 
 	*plans = (struct kf_plans) { 0 };
 	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
-	if (!job->timeout_ns)
+	if (!job->cpu_ns || !job->wall_ns)
 		return kf_fail(err, KF_E_INPUT, "a recording without a "
 			       "deadline");
 	for (size_t i = 0; i < RECORDINGS; i++)

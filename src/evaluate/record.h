@@ -21,6 +21,10 @@
 #include "evaluate/worker.h"
 #include "platform/plan.h"
 
+/* Plenty for launching; host.c computes nothing. */
+#define KF_RECORD_CPU_NS	(3 * KF_NS_PER_S)
+#define KF_RECORD_WALL_NS	(5 * KF_NS_PER_S)
+
 struct kf_record_job {
 	const void *host;		/* the shared object: the pack's "host" */
 	size_t host_bytes;
@@ -28,8 +32,9 @@ struct kf_record_job {
 	const char *work_dir;		/* ours; holds host.so meanwhile */
 	uint64_t memory_max;	/* most that kf_temp and kf_keep may hold
 				   together */
-	uint64_t timeout_ns;	/* processor time of each recording; four
-				   times that by the clock on the wall */
+	/* Of each recording: processor time, and time by the clock on the wall
+	 * from when host.c begins to be loaded. */
+	uint64_t cpu_ns, wall_ns;
 	enum kf_sandbox_tier tier_min;
 	const volatile int *cancel;
 };

@@ -8,7 +8,6 @@
 #include "evaluate/record.h"
 #include "platform/pack.h"
 
-#define RECORD_NS	(10 * KF_NS_PER_S)
 #define CODE_BYTES	(256u << 20)	/* as text of C */
 #define A_LINE		12u
 
@@ -56,7 +55,8 @@ static enum kf_code record(const struct kf_export_request *req,
 		.bundle = req->bundle,
 		.work_dir = work_dir,
 		.memory_max = req->platform->run_limits.memory_bytes,
-		.timeout_ns = RECORD_NS,
+		.cpu_ns = KF_RECORD_CPU_NS,
+		.wall_ns = KF_RECORD_WALL_NS,
 		.tier_min = req->tier_min,
 		.cancel = req->cancel,
 	};

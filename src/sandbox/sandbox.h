@@ -163,6 +163,11 @@ KF_MUST_CHECK enum kf_code kf_sandbox_start(const struct kf_sandbox_spec *spec,
 					    struct kf_err *err);
 /* Non-blocking: has it ended by itself? Also drains its output. */
 bool kf_sandbox_ended(struct kf_sandbox *box);
+/* Looks after several at once (output, ends, limits), as kf_sandbox_wait does
+ * after one. Comes back after timeout_ms, or sooner if something happened; true
+ * once all have ended. */
+bool kf_sandbox_watch(struct kf_sandbox *const *box, size_t count,
+		      int timeout_ms);
 /* Waits for its end or its wall limit, kills what is left of the tree, fills
  * *outcome. The box stays valid until freed. A sandbox that could not be set
  * up is known only here: KF_E_UNAVAIL with bwrap's words. */

@@ -208,3 +208,15 @@ bool kf_sandbox_ended(struct kf_sandbox *box)
 	kf_box_watch(box, 0);
 	return box->ended;
 }
+
+bool kf_sandbox_watch(struct kf_sandbox *const *box, size_t count,
+		      int timeout_ms)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < count; i++) {
+		kf_box_watch(box[i], all ? timeout_ms : 0);
+		all = all && box[i]->ended;
+	}
+	return all;
+}

@@ -108,7 +108,8 @@ static uint64_t record(struct fixture *f, const char *name,
 	const struct kf_record_job job = {
 		.host = host->data, .host_bytes = host->len,
 		.bundle = &f->bundle, .work_dir = f->folder,
-		.memory_max = MEMORY_MAX, .timeout_ns = KF_NS_PER_S,
+		.memory_max = MEMORY_MAX, .cpu_ns = KF_NS_PER_S,
+		.wall_ns = 2 * KF_NS_PER_S,
 		.tier_min = KF_TIER_WEAK,
 	};
 	uint64_t start_ns = kf_now_ns();

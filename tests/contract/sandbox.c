@@ -458,6 +458,37 @@ static void test_kill_ends_the_tree(void **state)
 	kf_sandbox_free(box);
 }
 
+/* The second meets its limit while the first goes on. */
+static void test_several_are_looked_after_at_once(void **state)
+{
+	const struct row_case *c = *state;
+	const char *const stay[] = { "/hostile/stay", NULL };
+	const char *const hog[] = { "/hostile/hog_memory", NULL };
+	struct kf_outcome first = { 0 }, second = { 0 };
+	struct kf_sandbox *box[2] = { NULL, NULL };
+	struct kf_err err = { 0 };
+	struct kf_bind bind[2];
+	struct kf_sandbox_spec spec = plain_spec(c->subject, bind, stay);
+
+	spec.limits.wall_ns = 2 * KF_NS_PER_S;
+	must(kf_sandbox_start(&spec, &box[0], &err), &err);
+	spec.argv = hog;
+	spec.limits = plenty;
+	spec.limits.memory_bytes = 64 * MIB;
+	must(kf_sandbox_start(&spec, &box[1], &err), &err);
+	while (!kf_sandbox_watch(box, 2, 5))
+		;
+	must(kf_sandbox_wait(box[0], &first, &err), &err);
+	must(kf_sandbox_wait(box[1], &second, &err), &err);
+	assert_int_equal(first.end, KF_END_WALL);
+	assert_int_equal(second.end, KF_END_MEMORY);
+	assert_true(second.took_ns < first.took_ns);
+	for (size_t i = 0; i < 2; i++)
+		kf_sandbox_free(box[i]);
+	kf_outcome_release(&first);
+	kf_outcome_release(&second);
+}
+
 /* A supervisor that is killed while its box runs. Never returns. */
 static void be_killed(const struct subject *s, const char *text)
 {
@@ -647,6 +678,7 @@ static const struct {
 	{ "planted links are seen with O_NOFOLLOW", test_planted_links_are_seen_with_nofollow },
 	{ "cancel stops at once", test_cancel_stops_at_once },
 	{ "kill ends the tree", test_kill_ends_the_tree },
+	{ "several are looked after at once", test_several_are_looked_after_at_once },
 	{ "everything dies with the supervisor", test_everything_dies_with_the_supervisor },
 	{ "a missing program is our trouble", test_a_missing_program_is_our_trouble },
 	{ "a missing bind is our trouble", test_a_missing_bind_is_our_trouble },
