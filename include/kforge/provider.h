@@ -26,6 +26,9 @@ struct kf_message { enum kf_message_role role; const char *text; };
 struct kf_ask {
 	const char *problem;		/* name; replay and manual address by it */
 	unsigned attempt;		/* 1..; likewise */
+	/* Who asks: NULL is the generation agent. "advisor" and "advisor_again"
+	 * are the analysis agent, whose replies are kept apart. */
+	const char *agent;
 	const struct kf_message *message;
 	size_t message_count;
 	unsigned token_max;		/* ceiling of the reply; 0: provider's default */

@@ -23,11 +23,14 @@ static void exec_close(void *state)
 static bool is_ours(const char *entry)
 {
 	return strncmp(entry, "KFORGE_PROBLEM=", 15) == 0 ||
-		strncmp(entry, "KFORGE_ATTEMPT=", 15) == 0;
+		strncmp(entry, "KFORGE_ATTEMPT=", 15) == 0 ||
+		strncmp(entry, "KFORGE_AGENT=", 13) == 0;
 }
 
-/* The inherited environment with our two in it. own: their text, owned. */
-static const char **make_environment(const struct kf_ask *ask, char *own[2])
+#define OWN 3
+
+/* The inherited environment with ours in it. own: their text, owned. */
+static const char **make_environment(const struct kf_ask *ask, char *own[OWN])
 {
 	extern char **environ;
 	const char **env;
@@ -37,12 +40,14 @@ static const char **make_environment(const struct kf_ask *ask, char *own[2])
 		count++;
 	own[0] = kf_format("KFORGE_PROBLEM=%s", ask->problem);
 	own[1] = kf_format("KFORGE_ATTEMPT=%u", ask->attempt);
-	env = kf_alloc((count + 3) * sizeof(*env));
+	own[2] = kf_format("KFORGE_AGENT=%s",
+			   ask->agent ? ask->agent : "generator");
+	env = kf_alloc((count + OWN + 1) * sizeof(*env));
 	for (size_t i = 0; i < count; i++)
 		if (!is_ours(environ[i]))
 			env[n++] = environ[i];
-	env[n++] = own[0];
-	env[n] = own[1];
+	for (size_t i = 0; i < OWN; i++)
+		env[n++] = own[i];
 	return env;
 }
 
@@ -96,7 +101,7 @@ static enum kf_code exec_ask(void *state, const struct kf_ask *ask,
 	const char *const argv[] = { "/bin/sh", "-c", state, NULL };
 	struct kf_buf errout = { .max = STDERR_BYTES };
 	char *prompt = kf_text_join(ask);
-	char *own[2];
+	char *own[OWN];
 	const char **env = make_environment(ask, own);
 	struct kf_proc_spec spec = {
 		.argv = argv,
@@ -121,8 +126,8 @@ static enum kf_code exec_ask(void *state, const struct kf_ask *ask,
 	}
 	kf_buf_release(&errout);
 	free(prompt);
-	free(own[0]);
-	free(own[1]);
+	for (size_t i = 0; i < OWN; i++)
+		free(own[i]);
 	free(env);
 	return code;
 }

@@ -27,12 +27,13 @@ static void manual_close(void *state)
 }
 
 /* DIR/level1_softmax.3.reply.md for "level1/softmax": the name of a problem
- * must stay one file in this folder. */
+ * must stay one file in this folder. Another agent has its name in it. */
 static char *path_for(const char *dir, const struct kf_ask *ask,
 		      const char *what)
 {
-	char *name = kf_format("%s.%u.%s.md", ask->problem, ask->attempt,
-			       what);
+	char *name = kf_format("%s.%u.%s%s%s.md", ask->problem, ask->attempt,
+			       ask->agent ? ask->agent : "",
+			       ask->agent ? "." : "", what);
 	char *path;
 
 	for (char *c = name; *c; c++)

@@ -189,8 +189,7 @@ static enum kf_code get_reply(const struct kf_model *model,
 			      const struct kf_ask *ask,
 			      struct kf_reply *reply, struct kf_err *err)
 {
-	const json_t *entry = kf_replay_find(&model->arrived, ask->problem,
-					     ask->attempt);
+	const json_t *entry = kf_replay_find(&model->arrived, ask);
 	uint64_t start_ns = kf_now_ns();
 	enum kf_code code = KF_OK;
 

@@ -30,6 +30,7 @@ static const struct { const char *name; json_type type; bool required; }
 member[] = {
 	{ "problem", JSON_STRING, true },
 	{ "attempt", JSON_INTEGER, true },
+	{ "agent", JSON_STRING, false },
 	{ "text", JSON_STRING, true },
 	{ "finish", JSON_STRING, false },
 	{ "finish_text", JSON_STRING, false },
@@ -175,14 +176,21 @@ void kf_replay_release(struct kf_replay *replay)
 	*replay = (struct kf_replay) { 0 };
 }
 
+static bool is_for(const json_t *entry, const struct kf_ask *ask)
+{
+	return kf_json_int(entry, "attempt", 0) == (int64_t)ask->attempt &&
+	       strcmp(kf_json_str(entry, "problem", ""), ask->problem) == 0 &&
+	       strcmp(kf_json_str(entry, "agent", ""),
+		      ask->agent ? ask->agent : "") == 0;
+}
+
 const json_t *kf_replay_find(const struct kf_replay *replay,
-			     const char *problem, unsigned attempt)
+			     const struct kf_ask *ask)
 {
 	for (size_t i = json_array_size(replay->entries); i > 0; i--) {
 		const json_t *entry = json_array_get(replay->entries, i - 1);
 
-		if (kf_json_int(entry, "attempt", 0) == (int64_t)attempt &&
-		    strcmp(kf_json_str(entry, "problem", ""), problem) == 0)
+		if (is_for(entry, ask))
 			return entry;
 	}
 	return NULL;
@@ -225,6 +233,8 @@ json_t *kf_replay_entry(const struct kf_ask *ask, const struct kf_reply *reply)
 	free(prompt);
 	json_object_set_new(entry, "problem", kf_text_string(ask->problem));
 	json_object_set_new(entry, "attempt", json_integer(ask->attempt));
+	if (ask->agent)
+		json_object_set_new(entry, "agent", json_string(ask->agent));
 	json_object_set_new(entry, "finish", json_string(
 			    kf_reply_finish_name(reply->finish)));
 	if (reply->finish_text[0])
@@ -286,8 +296,8 @@ static enum kf_code replay_ask(void *state, const struct kf_ask *ask,
 			       struct kf_reply *reply, struct kf_err *err)
 {
 	const struct state *s = state;
-	const json_t *entry = kf_replay_find(&s->replay, ask->problem,
-					     ask->attempt);
+	const json_t *entry = kf_replay_find(&s->replay, ask);
+	const char *whose = ask->agent ? ask->agent : "";
 	enum kf_code code;
 
 	reply->tries = 1;
@@ -295,13 +305,15 @@ static enum kf_code replay_ask(void *state, const struct kf_ask *ask,
 		return kf_fail(err, KF_E_CANCELED, "canceled");
 	if (!entry && s->replay.damaged_line)
 		return kf_fail(err, KF_E_UNAVAIL,
-			       "%s has no reply for %s, attempt %u (its last "
-			       "line, %zu, is cut off)", s->path, ask->problem,
-			       ask->attempt, s->replay.damaged_line);
+			       "%s has no reply for %s, attempt %u%s%s (its "
+			       "last line, %zu, is cut off)", s->path,
+			       ask->problem, ask->attempt, whose[0] ? ", " :
+			       "", whose, s->replay.damaged_line);
 	if (!entry)
 		return kf_fail(err, KF_E_UNAVAIL,
-			       "%s has no reply for %s, attempt %u", s->path,
-			       ask->problem, ask->attempt);
+			       "%s has no reply for %s, attempt %u%s%s",
+			       s->path, ask->problem, ask->attempt,
+			       whose[0] ? ", " : "", whose);
 	code = kf_replay_fill(entry, reply, err);
 	if (!code && s->replay.damaged_line)
 		kf_text_note(reply, "line %zu of the recording is cut off",

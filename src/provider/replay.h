@@ -31,10 +31,10 @@ KF_MUST_CHECK enum kf_code kf_replay_read(const char *path,
 		struct kf_replay *out, struct kf_err *err);
 void kf_replay_release(struct kf_replay *replay);
 
-/* The last entry of this problem and attempt: what was asked twice was used
- * the second time. Borrowed; NULL if there is none. */
+/* The last entry for this problem, attempt and agent: what was asked twice was
+ * used the second time. Borrowed; NULL if there is none. */
 const json_t *kf_replay_find(const struct kf_replay *replay,
-			     const char *problem, unsigned attempt);
+			     const struct kf_ask *ask);
 
 /* An entry's members into an empty reply with its ceilings set. KF_E_LIMIT. */
 KF_MUST_CHECK enum kf_code kf_replay_fill(const json_t *entry,

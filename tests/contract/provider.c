@@ -190,12 +190,17 @@ static void test_exec_gets_prompt_and_address(void **state)
 	ask.message_count = 2;
 	ask.attempt = 3;
 	setenv("KFORGE_PROBLEM", "stale", 1);
-	assert_int_equal(ask_once(*state, "exec:cat; printf ' %s %s' "
-			 "$KFORGE_PROBLEM $KFORGE_ATTEMPT", &ask, &reply, &err),
-			 KF_OK);
-	unsetenv("KFORGE_PROBLEM");
+	assert_int_equal(ask_once(*state, "exec:cat; printf ' %s %s %s' "
+			 "$KFORGE_PROBLEM $KFORGE_ATTEMPT $KFORGE_AGENT", &ask,
+			 &reply, &err), KF_OK);
 	assert_string_equal(kf_buf_str(&reply.text),
-			    "be brief\n\nhello softmax 3");
+			    "be brief\n\nhello softmax 3 generator");
+	kf_reply_release(&reply);
+	ask.agent = "advisor";
+	assert_int_equal(ask_once(*state, "exec:printf %s $KFORGE_AGENT", &ask,
+				  &reply, &err), KF_OK);
+	assert_string_equal(kf_buf_str(&reply.text), "advisor");
+	unsetenv("KFORGE_PROBLEM");
 	kf_reply_release(&reply);
 }
 
@@ -296,6 +301,11 @@ static void test_manual_says_which_file_it_waited_for(void **state)
 				  &err), KF_E_TIMEOUT);
 	assert_non_null(strstr(err.text, "/slow/_._up.1.reply.md"));
 	kf_reply_release(&reply);
+	ask.agent = "advisor";
+	assert_int_equal(ask_once(*state, "manual:DIR/slow", &ask, &reply,
+				  &err), KF_E_TIMEOUT);
+	assert_non_null(strstr(err.text, "/slow/_._up.1.advisor.reply.md"));
+	kf_reply_release(&reply);
 }
 
 static void test_replay_names_what_is_missing(void **state)
@@ -310,6 +320,11 @@ static void test_replay_names_what_is_missing(void **state)
 				  &err), KF_E_UNAVAIL);
 	assert_non_null(strstr(err.text, "/replay has no reply for softmax, "
 			       "attempt 7"));
+	kf_reply_release(&reply);
+	ask.agent = "advisor";
+	assert_int_equal(ask_once(*state, "replay:DIR/replay", &ask, &reply,
+				  &err), KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "attempt 7, advisor"));
 	kf_reply_release(&reply);
 }
 

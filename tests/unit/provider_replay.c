@@ -72,6 +72,48 @@ static struct kf_reply empty_reply(void)
 	};
 }
 
+static const json_t *find(const struct kf_replay *replay,
+			  const char *problem, unsigned attempt)
+{
+	return kf_replay_find(replay, &(struct kf_ask) {
+		.problem = problem, .attempt = attempt,
+	});
+}
+
+static void test_each_agent_has_replies_of_its_own(void **state)
+{
+	static const char text[] = HEADER ONE
+		"{\"problem\":\"p\",\"attempt\":1,\"agent\":\"advisor\",\"text\":\"advice\"}\n"
+		"{\"problem\":\"p\",\"attempt\":1,\"agent\":\"other\",\"text\":\"more\"}\n";
+	static const struct { const char *agent, *text; } rows[] = {
+		{ NULL, "one" }, { "advisor", "advice" }, { "other", "more" },
+		{ "advisor_again", "" },
+	};
+	const struct kf_message message = { KF_ROLE_USER, "prompt" };
+	struct kf_reply reply = empty_reply();
+	struct kf_replay replay;
+	struct kf_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(kf_replay_parse(text, sizeof(text) - 1, "x", &replay,
+					 &err), KF_OK);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_ask ask = {
+			.problem = "p", .attempt = 1, .agent = rows[i].agent,
+			.message = &message, .message_count = 1,
+		};
+		json_t *entry = kf_replay_entry(&ask, &reply);
+
+		assert_string_equal(kf_json_str(kf_replay_find(&replay, &ask),
+						"text", ""), rows[i].text);
+		assert_string_equal(kf_json_str(entry, "agent", "none"),
+				    rows[i].agent ? rows[i].agent : "none");
+		json_decref(entry);
+	}
+	kf_reply_release(&reply);
+	kf_replay_release(&replay);
+}
+
 static void test_entries_are_found_by_problem_and_attempt(void **state)
 {
 	struct kf_reply reply = empty_reply();
@@ -81,9 +123,9 @@ static void test_entries_are_found_by_problem_and_attempt(void **state)
 	(void)state;
 	assert_int_equal(kf_replay_read("tests/data/provider/good.jsonl",
 					&replay, &err), KF_OK);
-	assert_null(kf_replay_find(&replay, "softmax", 3));
-	assert_null(kf_replay_find(&replay, "soft", 1));
-	assert_int_equal(kf_replay_fill(kf_replay_find(&replay, "softmax", 1),
+	assert_null(find(&replay, "softmax", 3));
+	assert_null(find(&replay, "soft", 1));
+	assert_int_equal(kf_replay_fill(find(&replay, "softmax", 1),
 					&reply, &err), KF_OK);
 	assert_string_equal(kf_buf_str(&reply.text), "half");
 	assert_int_equal(reply.finish, KF_REPLY_LENGTH);
@@ -104,7 +146,7 @@ static void test_of_two_entries_the_later_counts(void **state)
 	(void)state;
 	assert_int_equal(kf_replay_read("tests/data/provider/good.jsonl",
 					&replay, &err), KF_OK);
-	assert_int_equal(kf_replay_fill(kf_replay_find(&replay, "softmax", 2),
+	assert_int_equal(kf_replay_fill(find(&replay, "softmax", 2),
 					&reply, &err), KF_OK);
 	assert_string_equal(kf_buf_str(&reply.text), "asked again");
 	assert_int_equal(reply.finish, KF_REPLY_STOP);
@@ -214,8 +256,8 @@ static void test_recording_goes_on_after_a_kill(void **state)
 		assert_int_equal(replay.damaged_line, 0);
 		assert_int_equal(json_array_size(replay.entries),
 				 rows[i].entries + 2);
-		assert_string_equal(kf_json_str(kf_replay_find(&replay,
-				    "added", 1), "text", ""), "second");
+		assert_string_equal(kf_json_str(find(&replay, "added", 1),
+						"text", ""), "second");
 		kf_replay_release(&replay);
 		unlink(path);
 		free(path);
@@ -257,6 +299,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_are_read_or_refused_with_the_line),
+		cmocka_unit_test(test_each_agent_has_replies_of_its_own),
 		cmocka_unit_test(test_entries_are_found_by_problem_and_attempt),
 		cmocka_unit_test(test_of_two_entries_the_later_counts),
 		cmocka_unit_test(test_an_entry_gives_back_the_reply),
