@@ -3,62 +3,20 @@ the machine, called on the memory of tensors."""
 
 import ctypes
 import hashlib
-import json
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
 import threading
-import weakref
 
 import torch
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "c")
+from .contexts import Context, Contexts
+from .facts import FOLDER
+
 BUILD_SECONDS = 600
-CONTEXTS_MAX = 8        # sets of weights that are prepared at the same time
 ALIGNMENT = 256         # of outputs, so that the library need not copy
-
-DTYPES = {
-    "bool": torch.bool, "uint8": torch.uint8, "int8": torch.int8,
-    "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
-    "float16": torch.float16, "bfloat16": torch.bfloat16,
-    "float32": torch.float32, "float64": torch.float64,
-}
-
-
-class Mismatch(RuntimeError):
-    """The call is not one that the program was made for."""
-
-
-def read_facts():
-    path = os.path.join(FOLDER, "kforge-export.json")
-    with open(path, encoding="utf-8") as file:
-        facts = json.load(file)
-    for tensor in facts["inputs"] + facts["weights"] + facts["outputs"]:
-        tensor["shape"] = tuple(tensor["shape"])
-        tensor["torch"] = DTYPES.get(tensor["dtype"])
-    return facts
-
-
-def read_tensors(name):
-    """A safetensors file of c/ as {name: tensor}."""
-    with open(os.path.join(FOLDER, name), "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
-        data = bytearray(file.read())
-    names = {"BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8,
-             "I16": torch.int16, "I32": torch.int32, "I64": torch.int64,
-             "F16": torch.float16, "BF16": torch.bfloat16,
-             "F32": torch.float32, "F64": torch.float64}
-    found = {}
-    for key, entry in header.items():
-        begin, end = entry["data_offsets"]
-        dtype = names[entry["dtype"]]
-        flat = torch.empty(0, dtype=dtype) if begin == end else \
-            torch.frombuffer(data[begin:end], dtype=dtype)
-        found[key] = flat.reshape(entry["shape"])
-    return found
 
 
 # --- finding or building the library -----------------------------------------
@@ -169,57 +127,29 @@ def _find(facts):
 
 # --- calling it --------------------------------------------------------------
 
-def _version(tensor):
-    """Counts changes in place; None where PyTorch does not count them."""
-    try:
-        return tensor._version
-    except RuntimeError:    # made under torch.inference_mode()
-        return None
-
-
 def _pointers(tensors):
     return (ctypes.c_void_p * len(tensors))(*[t.data_ptr() for t in tensors])
 
 
-class _Context:
-    """The program with one set of weights."""
+class _Prepared(Context):
+    """A context of the library."""
 
     def __init__(self, program, weights):
         self._program = program
-        self.handle = ctypes.c_void_p()
-        status = program.create(weights, ctypes.byref(self.handle))
+        self.handle = None
+        super().__init__(weights)
+
+    def prepare(self, weights):
+        program = self._program
+        if self.handle is None:
+            self.handle = ctypes.c_void_p()
+            status = program.create(weights, ctypes.byref(self.handle))
+            words = program.words(status)
+        else:
+            status = program.set_weights(self.handle, _pointers(weights))
+            words = program.error(self.handle).decode()
         if status:
-            raise RuntimeError("%s: %s" % (
-                program.facts["name"], program.words(status)))
-        self.note(weights)
-
-    def note(self, weights):
-        self.keys = [w.data_ptr() for w in weights]
-        self.versions = [_version(w) for w in weights]
-        # Their memory is held while they live: after tensor.data = other, an
-        # address that was free would be given to another tensor.
-        self.held = held = {i: w.detach() for i, w in enumerate(weights)}
-        self.alive = [weakref.ref(w, lambda _, i=i: held.pop(i, None))
-                      for i, w in enumerate(weights)]
-
-    def fits(self, weights):
-        """Are these the very tensors that it holds?"""
-        return all(ref() is w and key == w.data_ptr() for ref, key, w
-                   in zip(self.alive, self.keys, weights))
-
-    def is_dead(self):
-        """Is a tensor gone, or its memory another's now? Nobody counts what
-        happens to memory that a tensor has left, so it is not trusted if the
-        tensor comes back to it."""
-        for ref, key in zip(self.alive, self.keys):
-            weight = ref()
-            if weight is None or weight.data_ptr() != key:
-                return True
-        return False
-
-    def is_stale(self, weights):
-        return any(v is None or v != _version(w)
-                   for v, w in zip(self.versions, weights))
+            raise RuntimeError("%s: %s" % (program.facts["name"], words))
 
     def free(self):
         if self.handle:
@@ -236,24 +166,19 @@ class Program:
         self.outputs = facts["outputs"]
         self._library = _find(facts)
         self._lock = threading.Lock()
-        self._contexts = []     # latest first
-        self._fixed = {}
-        if any(w["structural"] for w in self.weights):
-            values = read_tensors("weights.safetensors")
-            self._fixed = {i: values[w["name"]]
-                           for i, w in enumerate(self.weights)
-                           if w["structural"]}
+        self._contexts = Contexts(facts, lambda weights: _Prepared(self,
+                                                                   weights))
         get = self._function
         self.free = get("free", None, 1)
         self._message = get("message", ctypes.c_char_p, 0)
         self._message.argtypes = [ctypes.c_int]
-        self._error = get("error", ctypes.c_char_p, 1)
+        self.error = get("error", ctypes.c_char_p, 1)
         given = sum(not t["none"] for t in facts["inputs"])
         self._forward = get("forward", ctypes.c_int,
                             1 + given + len(self.outputs))
         self._create = get("create", ctypes.c_int, 1 + bool(self.weights))
         if self.weights:
-            self._set_weights = get("set_weights", ctypes.c_int, 2)
+            self.set_weights = get("set_weights", ctypes.c_int, 2)
 
     def _function(self, name, result, count):
         function = getattr(self._library, "%s_%s" % (self.facts["id"], name))
@@ -269,51 +194,11 @@ class Program:
             return self._create(_pointers(weights), handle)
         return self._create(handle)
 
-    def _check_fixed(self, weights):
-        """Masks, tables and the like belong to the program itself."""
-        for i, value in self._fixed.items():
-            if not torch.equal(weights[i], value):
-                raise Mismatch("%s: the values of %s are part of the program, "
-                               "and these are others" % (
-                                   self.facts["name"],
-                                   self.weights[i]["name"]))
-
-    def _context(self, weights):
-        for context in [c for c in self._contexts if c.is_dead()]:
-            self._contexts.remove(context)
-            context.free()
-        for context in self._contexts:
-            if not context.fits(weights):
-                continue
-            self._contexts.remove(context)
-            if context.is_stale(weights):
-                try:
-                    self._check_fixed(weights)
-                    status = self._set_weights(context.handle,
-                                               _pointers(weights))
-                    if status:
-                        raise RuntimeError("%s: %s" % (
-                            self.facts["name"],
-                            self._error(context.handle).decode()))
-                except RuntimeError:
-                    context.free()
-                    raise
-                context.note(weights)
-            self._contexts.insert(0, context)
-            return context
-        self._check_fixed(weights)
-        context = _Context(self, weights)
-        self._contexts.insert(0, context)
-        while len(self._contexts) > CONTEXTS_MAX:
-            self._contexts.pop().free()
-        return context
-
     def refresh(self):
         """Forgets all prepared weights: they were changed behind PyTorch's
         back, as by tensor.data or numpy."""
         with self._lock:
-            while self._contexts:
-                self._contexts.pop().free()
+            self._contexts.clear()
 
     @staticmethod
     def _output(spec):
@@ -334,13 +219,13 @@ class Program:
         """Inputs and weights have been checked: contiguous, on the CPU."""
         outputs = [self._output(spec) for spec in self.outputs]
         with self._lock:
-            context = self._context(weights)
+            context = self._contexts.get(weights)
             status = self._forward(context.handle,
                                    *[t.data_ptr() for t in inputs],
                                    *[t.data_ptr() for t in outputs])
             if status:
                 raise RuntimeError("%s: %s" % (
                     self.facts["name"],
-                    self._error(context.handle).decode()
+                    self.error(context.handle).decode()
                     or self.words(status)))
         return outputs

@@ -17,7 +17,7 @@ import warnings
 import torch
 
 from . import problem as reference
-from .library import Mismatch
+from .facts import Mismatch
 from .op import (FACTS, INPUTS, NO_GRADIENT, PROGRAM, WEIGHTS, op,
                  wants_gradient, why_not)
 

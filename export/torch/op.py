@@ -7,9 +7,14 @@ import types
 
 import torch
 
-from .library import Mismatch, Program, read_facts
+from .facts import Mismatch, read_facts
 
 FACTS = read_facts()
+if FACTS["two_part"]:
+    from .device import Program
+else:
+    from .library import Program
+DEVICE = FACTS["torch_device"]
 INPUTS = [t for t in FACTS["inputs"] if not t["none"]]
 WEIGHTS = FACTS["weights"]
 OUTPUTS = FACTS["outputs"]
@@ -23,9 +28,14 @@ ONLY = "; this is made for the shape %s of the problem alone" % \
 def why_not(tensors, specs):
     """Why the program cannot take these tensors; None if it can."""
     for tensor, spec in zip(tensors, specs):
-        if tensor.device.type != "cpu":
-            return "%s is on device %s, not on the CPU" % (
-                spec["name"], tensor.device.type)
+        if tensor.device.type != DEVICE:
+            return "%s is on device %s, not on %s" % (
+                spec["name"], tensor.device.type,
+                "the CPU" if DEVICE == "cpu" else "a GPU (%s)" % DEVICE)
+        if tensor.device != tensors[0].device:
+            return "%s is on %s, and %s on %s" % (
+                spec["name"], tensor.device, specs[0]["name"],
+                tensors[0].device)
         if tensor.layout is not torch.strided:
             return "%s is not a dense tensor" % spec["name"]
         if tensor.dtype is not spec["torch"]:
@@ -57,7 +67,7 @@ def _key():
     several problems, and its context is made for one."""
     return hashlib.sha256("\0".join([
         FACTS["problem"], FACTS["program"], FACTS["kforge_version"],
-        FACTS["march"]]).encode()).hexdigest()
+        FACTS["march"], FACTS["arch"]]).encode()).hexdigest()
 
 
 def _registry():
@@ -101,7 +111,7 @@ def _define(name, program):
     held.library.define(_schema(name))
     specs = INPUTS + WEIGHTS
 
-    def on_cpu(*tensors):
+    def on_device(*tensors):
         why = why_not(tensors, specs)
         if why:
             raise Mismatch("kforge::%s: %s" % (name, why))
@@ -123,7 +133,7 @@ def _define(name, program):
         with _below_autograd():
             return getattr(torch.ops.kforge, name).default(*tensors)
 
-    held.library.impl(name, on_cpu, "CPU")
+    held.library.impl(name, on_device, DEVICE.upper())
     held.library.impl(name, with_autograd, "Autograd")
     fake = getattr(torch.library, "register_fake",
                    getattr(torch.library, "impl_abstract", None))

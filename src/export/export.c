@@ -10,8 +10,10 @@
 
 #include "prompt/jinja.h"
 
-#define FILE_BYTES	(1u << 20)	/* a template, a generated text */
+#define FILE_BYTES	(1u << 20)	/* a template, a file as it is */
 #define OUTPUT_BYTES	(64u << 10)
+#define EMBEDDED_BYTES	(64u << 20)
+#define GENERATED_BYTES	(256u << 20)
 
 /* What is copied as it is, and what is made from a template; to is relative
  * to the C folder, with {id} for the program's name. */
@@ -61,14 +63,33 @@ static const struct file generated_cuda[] = {
 
 static const struct file copied_torch[] = {
 	{ "export/torch/__init__.py", "__init__.py" },
-	{ "export/torch/library.py", "library.py" },
+	{ "export/torch/contexts.py", "contexts.py" },
+	{ "export/torch/facts.py", "facts.py" },
 	{ "export/torch/op.py", "op.py" },
 	{ "export/torch/module.py", "module.py" },
 };
 
-static const struct file generated_torch[] = {
-	{ "README.md.j2", "README.md" },
-	{ "kernelbench.py.j2", "kernelbench.py" },
+/* Around a C library, or around kernels. */
+static const struct file torch_library = { "export/torch/library.py",
+					   "library.py" };
+static const struct file torch_device[] = {
+	{ "export/torch/device.py", "device.py" },
+	{ "LICENSE", "LICENSE-kforge" },
+};
+
+static const struct file torch_readme = { "README.md.j2", "README.md" };
+static const struct file torch_single[] = {
+	{ "kernelbench.py.j2", "kernelbench.py" },	/* finds the folder */
+	{ "single.py.j2", "kernelbench.py" },		/* holds all of it */
+};
+
+/* What the one file holds, as text and as bytes. */
+static const char *const single_text[] = {
+	"__init__.py", "contexts.py", "facts.py", "op.py", "module.py",
+	"device.py", "problem.py", "kforge-export.json",
+};
+static const char *const single_bytes[] = {
+	"kernels.cubin", "weights.safetensors",
 };
 
 /* One export under way. */
@@ -155,7 +176,7 @@ static enum kf_code generate(const struct work *w, const char *form,
 	char *folder = kf_format("%s/export/%s", w->home, form);
 	struct kf_jinja_loader loader = { .load = load_template,
 					  .arg = folder };
-	struct kf_buf text = { .max = FILE_BYTES };
+	struct kf_buf text = { .max = GENERATED_BYTES };
 	enum kf_code code = KF_OK;
 
 	for (size_t i = 0; !code && i < count; i++) {
@@ -416,10 +437,85 @@ static enum kf_code make_cuda(const struct work *w, struct kf_err *err)
 	return code ? code : write_manifest(w, dir, err);
 }
 
+/* Adds {"name", "text"} of a file of the export to list, as it is or in
+ * hexadecimal digits. */
+static enum kf_code embed(const struct work *w, const char *name, bool digits,
+			  json_t *list, struct kf_err *err)
+{
+	struct kf_buf bytes = { .max = EMBEDDED_BYTES };
+	struct kf_buf text = { .max = 2 * EMBEDDED_BYTES };
+	char *path = kf_path_join(w->made.path, name);
+	enum kf_code code = kf_file_read(path, &bytes, err);
+
+	for (size_t i = 0; !code && digits && i < bytes.len; i++)
+		kf_buf_printf(&text, "%02x", (unsigned char)bytes.data[i]);
+	if (!code)
+		json_array_append_new(list, json_pack("{s:s, s:o}", "name",
+			name, "text", digits ?
+			kf_json_string(kf_buf_str(&text), text.len) :
+			kf_json_string(kf_buf_str(&bytes), bytes.len)));
+	kf_buf_release(&text);
+	kf_buf_release(&bytes);
+	free(path);
+	return code;
+}
+
+/* The values of tables and masks are part of the program; those of weights are
+ * not. */
+static bool has_tables(const struct kf_bundle *bundle)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < bundle->weight_count; i++)
+		found |= bundle->weight[i].structural;
+	return found;
+}
+
+static enum kf_code embed_all(const struct work *w, struct kf_err *err)
+{
+	const struct kf_candidate *candidate = w->req->candidate;
+	json_t *texts = json_array(), *bytes = json_array();
+	size_t count = has_tables(w->req->bundle) ? 2 : 1;
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 0; !code && i < KF_COUNT(single_text); i++)
+		code = embed(w, single_text[i], false, texts, err);
+	for (size_t i = 0; !code && i < candidate->file_count; i++)
+		code = embed(w, candidate->file[i].name, false, texts, err);
+	for (size_t i = 0; !code && i < count; i++)
+		code = embed(w, single_bytes[i], true, bytes, err);
+	json_object_set_new(w->facts, "package", texts);
+	json_object_set_new(w->facts, "package_bytes", bytes);
+	return code;
+}
+
+/* The kernels and what is launched, in the place of a library. */
+static enum kf_code make_torch_parts(const struct work *w, struct kf_err *err)
+{
+	const struct kf_pack_part *device = kf_pack_find(&w->parts.pack,
+							 "device");
+	const char *dir = w->made.path;
+	enum kf_code code;
+
+	json_object_set_new(w->facts, "plans", kf_export_plans(&w->parts));
+	code = copy_files(w, dir, torch_device, KF_COUNT(torch_device), err);
+	if (!code)
+		code = write_program(w, dir, err);
+	if (!code)
+		code = kf_file_write_in(dir, "kernels.cubin", device->data,
+					device->len, err);
+	if (!code)
+		code = kf_export_weights(w->req, dir, err);
+	if (!code)
+		code = write_manifest(w, dir, err);
+	return code ? code : embed_all(w, err);
+}
+
 static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 {
 	const struct kf_problem *problem = w->req->problem;
 	const char *dir = w->made.path;
+	bool parts = w->req->platform->driver->two_part;
 	enum kf_code code;
 
 	json_object_set_new(w->facts, "place", json_string(w->place));
@@ -428,9 +524,12 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 		code = kf_file_write_in(dir, "problem.py", problem->source,
 					strlen(problem->source), err);
 	if (!code)
-		code = generate(w, "torch", dir, generated_torch,
-				KF_COUNT(generated_torch), err);
-	return code;
+		code = generate(w, "torch", dir, &torch_readme, 1, err);
+	if (!code)
+		code = parts ? make_torch_parts(w, err)
+			     : copy_files(w, dir, &torch_library, 1, err);
+	return code ? code : generate(w, "torch", dir, &torch_single[parts], 1,
+				      err);
 }
 
 /* --- the whole ----------------------------------------------------------- */
@@ -521,16 +620,16 @@ enum kf_code kf_export(const struct kf_export_request *req,
 		code = kf_export_place_make(req->dir, &w.place, &w.made, err);
 	if (code)
 		goto out;
-	if (req->form == KF_EXPORT_TORCH)
+	if (req->form == KF_EXPORT_TORCH && !req->platform->driver->two_part)
 		w.c_dir = kf_path_join(w.made.path, "c");
 	else if (req->form == KF_EXPORT_C)
 		w.c_dir = kf_strdup(w.made.path);
 	if (req->platform->driver->two_part)
 		code = make_parts(&w, err);
+	if (!code && w.c_dir)
+		code = make_c(&w, err);
 	if (!code && req->form == KF_EXPORT_CUDA)
 		code = make_cuda(&w, err);
-	else if (!code)
-		code = make_c(&w, err);
 	if (!code && req->form == KF_EXPORT_TORCH)
 		code = make_torch(&w, err);
 	if (!code)

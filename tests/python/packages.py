@@ -15,10 +15,11 @@ BUILD = ROOT / os.environ.get("KF_BUILD", "build")
 CACHE = str(ROOT / "build" / "tests" / "cache")
 
 
-def kforge(*arguments):
+def kforge(*arguments, env=None):
     """(status, words) of a command."""
-    env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE,
-               KFORGE_PYTHON=os.environ.get("KFORGE_PYTHON", sys.executable))
+    own = {"KFORGE_HOME": str(ROOT), "XDG_CACHE_HOME": CACHE,
+           "KFORGE_PYTHON": os.environ.get("KFORGE_PYTHON", sys.executable)}
+    env = {**os.environ, **own, **(env or {})}
     done = subprocess.run([str(BUILD / "kforge"), *map(str, arguments)],
                           env=env, text=True, capture_output=True,
                           timeout=200, check=False)

@@ -17,6 +17,11 @@ typedef void standin_reset_fn(void);
 /* Blocks of memory, streams, events, modules, graphs and contexts alive. */
 typedef unsigned standin_alive_fn(void);
 
+/* From now on all memory of the process is the device's too: of a caller that
+ * takes its memory from elsewhere. */
+typedef void standin_adopt_fn(void);
+
+standin_adopt_fn standin_adopt;
 standin_calls_fn standin_calls;
 standin_fail_fn standin_fail;
 standin_reset_fn standin_reset;
