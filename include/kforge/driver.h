@@ -32,6 +32,17 @@
 
 struct kf_device;		/* one opened device; each driver defines it */
 
+/* What a device was measured to do at best; 0: not measured. */
+struct kf_ceilings {
+	double bytes_per_s;		/* memory: bytes read and written, added */
+	double flops_per_s;		/* float32 multiply-adds, all its units; an
+					   addition and a product are two */
+	double matrix_flops_per_s;	/* of matrix units, in bfloat16 */
+	/* The largest cache that all units share, or the sum of their own; told
+	 * without measuring; 0: unknown. */
+	uint64_t cache_bytes;
+};
+
 struct kf_device_info {
 	char id[32];		/* "cpu:0", "null:0"; unique in this driver */
 	char name[96];		/* for people, as the machine gives it */
@@ -42,6 +53,7 @@ struct kf_device_info {
 	 * what a two-part program does there is no better kept apart than a
 	 * program of its own. */
 	bool in_process;
+	struct kf_ceilings ceiling;
 	struct kf_buf card;	/* owned; the hardware card: one "name: value"
 				   a line, what a writer of fast programs must
 				   know, measured ceilings included */
@@ -97,6 +109,32 @@ struct kf_shared_memory {
 	void *outputs;			/* outputs, with guards between them */
 	uint64_t outputs_bytes;
 };
+
+/* One operation of a call, as it went: for profiles. NaN: unknown. */
+struct kf_trace_op {
+	char name[96];			/* a kernel's; "kf_zero", "kf_copy" */
+	uint64_t start_ns, end_ns;	/* one clock for all of a call; both 0:
+					   the device does not tell */
+	double groups, group_size;	/* of a launch */
+	double registers;		/* of a thread */
+	double shared_bytes;		/* of a group */
+	double spill_bytes;		/* of a thread, in ordinary memory */
+	double occupancy;		/* threads on a unit by what it could hold,
+					   0 to 1, as far as registers, shared
+					   memory and group size decide */
+};
+#define KF_TRACE_OPS_MAX 4096u
+
+struct kf_trace {
+	struct kf_trace_op *op;		/* owned; of the last forward */
+	size_t count;			/* 0 if it had more than KF_TRACE_OPS_MAX */
+	/* A tool is around the process and waits for every launch: then none
+	 * may wait for one that comes later. Set before. */
+	bool watched;
+};
+/* All unknown, but for the name; op stays where it was if there is room. */
+void kf_trace_op_init(struct kf_trace_op *op, const char *name);
+void kf_trace_release(struct kf_trace *trace);
 
 /* Which sandbox asks for a driver's paths. */
 enum kf_driver_place {
@@ -203,6 +241,10 @@ struct kf_driver {
 	/* What PyTorch calls this kind of device ("cuda"), so that references
 	 * run on it too; NULL: they run on the processor. */
 	const char *torch_device;
+	/* Optional: from now on every forward leaves its operations and their
+	 * times in *trace (borrowed as long as the device is open), and may
+	 * take longer for it. Called after load. NULL: it cannot. */
+	void (*trace)(struct kf_device *dev, struct kf_trace *trace);
 };
 
 /* Every driver of this build; the last entry is NULL. */
@@ -250,6 +292,9 @@ bool kf_driver_short_of_memory(const struct kf_driver *driver,
 void kf_driver_paths(const struct kf_driver *driver,
 		     enum kf_driver_place place, kf_driver_path_fn *add,
 		     void *arg);
+/* False if the driver cannot. */
+bool kf_driver_trace(const struct kf_driver *driver, struct kf_device *dev,
+		     struct kf_trace *trace);
 void kf_driver_tidy(const struct kf_driver *driver, struct kf_device *dev);
 const char *kf_driver_owns(const struct kf_driver *driver,
 		const struct kf_device *dev, const void *address);

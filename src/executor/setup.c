@@ -142,6 +142,7 @@ enum kf_code kf_setup_measure(struct kf_setup *setup, struct kf_err *err)
 		return code;
 	kf_buf_release(&setup->device.card);
 	setup->device.card = again.card;
+	setup->device.ceiling = again.ceiling;
 	return KF_OK;
 }
 

@@ -1,11 +1,31 @@
 /* The checking front: what reaches a table is well formed. */
 #include <kforge/driver.h>
 
+#include <math.h>
+
 #include "base/base.h"
 
 void kf_device_info_release(struct kf_device_info *info)
 {
 	kf_buf_release(&info->card);
+}
+
+void kf_trace_op_init(struct kf_trace_op *op, const char *name)
+{
+	const double unknown = (double)NAN;
+
+	*op = (struct kf_trace_op) {
+		.groups = unknown, .group_size = unknown,
+		.registers = unknown, .shared_bytes = unknown,
+		.spill_bytes = unknown, .occupancy = unknown,
+	};
+	snprintf(op->name, sizeof(op->name), "%.95s", name);
+}
+
+void kf_trace_release(struct kf_trace *trace)
+{
+	free(trace->op);
+	*trace = (struct kf_trace) { 0 };
 }
 
 void kf_build_release(struct kf_build *build)
@@ -269,6 +289,16 @@ void kf_driver_paths(const struct kf_driver *driver,
 }
 
 /* --- the rest ------------------------------------------------------------- */
+
+bool kf_driver_trace(const struct kf_driver *driver, struct kf_device *dev,
+		     struct kf_trace *trace)
+{
+	*trace = (struct kf_trace) { .watched = trace->watched };
+	if (!driver->trace || !dev)
+		return false;
+	driver->trace(dev, trace);
+	return true;
+}
 
 void kf_driver_tidy(const struct kf_driver *driver, struct kf_device *dev)
 {

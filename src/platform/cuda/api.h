@@ -185,6 +185,9 @@ struct kf_cuda_api {
 			  const uint32_t *box, const uint32_t *element_stride,
 			  int interleave, int swizzle, int l2_promotion,
 			  int oob_fill);
+	/* What profilers that are told to wait go by; NULL: not there. */
+	int (*profiler_start)(void);
+	int (*profiler_stop)(void);
 };
 
 /* Opens the library and initialises it, in the order of the PCI bus and with

@@ -31,4 +31,5 @@ const struct kf_driver kf_driver_cuda = {
 	.paths = kf_cuda_paths,
 	.env = env,
 	.torch_device = "cuda",
+	.trace = kf_cuda_trace,
 };

@@ -149,6 +149,9 @@ struct kf_device {
 	uint64_t last_ns;		/* by the device's clock */
 	uint64_t last_host_ns;		/* by ours, without empty_ns */
 	uint64_t empty_ns;		/* the least that an empty call took */
+	struct kf_trace *trace;		/* borrowed; NULL: nobody asks */
+	void **mark;			/* owned; events around operations */
+	size_t mark_count;
 	char fault[256];
 	bool failed;			/* nothing but close */
 	bool short_of_memory;		/* load refused it for that */
@@ -172,6 +175,7 @@ uint64_t kf_cuda_device_ns(const struct kf_device *dev);
 uint64_t kf_cuda_host_ns(const struct kf_device *dev);
 const char *kf_cuda_fault(const struct kf_device *dev);
 bool kf_cuda_short_of_memory(const struct kf_device *dev);
+void kf_cuda_trace(struct kf_device *dev, struct kf_trace *trace);
 void kf_cuda_close(struct kf_device *dev);
 
 /* memory.c. Allocates an arena of bytes, rounded up; the rest is zero. */
@@ -241,5 +245,13 @@ const struct kf_cuda_blame *kf_cuda_blame(int result);
 /* False: this result is no program's doing. Else dev->fault is set. */
 bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
 		      int result);
+
+/* trace.c. Are this list's operations to be timed one by one? Then it is queued
+ * by kf_cuda_trace_queue, and told by kf_cuda_trace_take when it has ended. */
+bool kf_cuda_traced(const struct kf_device *dev,
+		    const struct kf_cuda_list *list);
+int kf_cuda_trace_queue(struct kf_device *dev, const struct kf_cuda_list *list);
+void kf_cuda_trace_take(struct kf_device *dev, const struct kf_cuda_list *list);
+void kf_cuda_trace_close(struct kf_device *dev);
 
 #endif

@@ -348,6 +348,7 @@ static void give_back(struct kf_device *dev)
 		api->event_destroy(dev->start);
 	if (dev->stop)
 		api->event_destroy(dev->stop);
+	kf_cuda_trace_close(dev);
 	if (dev->stream)
 		api->stream_destroy(dev->stream);
 }

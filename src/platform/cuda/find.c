@@ -172,6 +172,13 @@ static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
 	kf_cuda_arch(facts->major, facts->minor, info->arch);
 	info->memory_bytes = facts->memory_bytes;
 	info->units = (unsigned)facts->units;
+	info->ceiling = (struct kf_ceilings) {
+		.bytes_per_s = facts->measured.copy_bytes_per_s,
+		.flops_per_s = facts->measured.f32_flops,
+		.matrix_flops_per_s = facts->measured.bf16_flops,
+		.cache_bytes = (uint64_t)(facts->l2_bytes > 0 ?
+					  facts->l2_bytes : 0),
+	};
 	kf_cuda_card(facts, &info->card);
 }
 

@@ -354,6 +354,11 @@ static const struct entry driver_entry[] = {
 	E(occupancy_clusters, "cuOccupancyMaxActiveClusters"),
 	E(tensor_map, "cuTensorMapEncodeTiled"),
 };
+/* Never needed. */
+static const struct entry driver_optional[] = {
+	E(profiler_start, "cuProfilerStart"),
+	E(profiler_stop, "cuProfilerStop"),
+};
 #undef E
 
 /* The numbers of devices must mean the same in every process. */
@@ -383,6 +388,8 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 		return kf_fail(err, KF_E_UNAVAIL, "%s has no %s: install a "
 			       "driver for CUDA %d.%d or newer", path, missing,
 			       OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);
+	(void)fill_in(api->library, api, driver_optional,
+		      KF_COUNT(driver_optional));
 	result = api->init(0);
 	api->absent = result == KF_CUDA_NO_DEVICE;
 	if (api->absent)

@@ -196,11 +196,23 @@ static int queue(struct kf_device *dev, const struct kf_cuda_list *list)
 {
 	int result = 0;
 
+	if (kf_cuda_traced(dev, list))
+		return kf_cuda_trace_queue(dev, list);
 	if (list->exec)
 		return dev->api.graph_launch(list->exec, dev->stream);
 	for (size_t i = 0; i < list->plan->op_count && !result; i++)
 		result = kf_cuda_issue(dev, list, i);
 	return result;
+}
+
+/* A tool around the process waits for each launch to end before the next. */
+static bool may_gate(const struct kf_device *dev,
+		     const struct kf_cuda_list *list)
+{
+	const size_t each = kf_cuda_traced(dev, list) ? 2 : 1;
+
+	return each * list->plan->op_count <= GATE_OPS_MAX &&
+		!(dev->trace && dev->trace->watched);
 }
 
 /* Queues the call between two events; *begun_ns is when the device could begin
@@ -210,7 +222,7 @@ static int queue_gated(struct kf_device *dev, const struct kf_cuda_list *list,
 		       uint64_t *begun_ns)
 {
 	const struct kf_cuda_api *api = &dev->api;
-	bool gated = list->plan->op_count <= GATE_OPS_MAX;
+	bool gated = may_gate(dev, list);
 	int result = 0;
 
 	dev->turn++;
@@ -279,6 +291,8 @@ static enum kf_code run(struct kf_device *dev, const struct kf_cuda_list *list,
 		dev->last_ns = device_ns;
 		dev->last_host_ns = host_ns > dev->empty_ns ?
 				    host_ns - dev->empty_ns : 0;
+		if (kf_cuda_traced(dev, list))
+			kf_cuda_trace_take(dev, list);
 		return KF_OK;
 	}
 	dev->failed = true;

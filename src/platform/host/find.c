@@ -320,11 +320,16 @@ enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
 	snprintf(info->arch, sizeof(info->arch), "%s", m->arch);
 	info->memory_bytes = m->memory_bytes;
 	info->units = m->cores;
+	info->ceiling.cache_bytes = last_level_bytes(m);
 	describe(&info->card, m);
 	if (measure) {
 		kf_host_measure(m->cores, last_level_bytes(m),
 				m->memory_bytes, &got);
 		describe_measured(&info->card, &got);
+		info->ceiling.bytes_per_s = got.copy_bytes_per_s >
+			got.read_bytes_per_s ? got.copy_bytes_per_s :
+			got.read_bytes_per_s;
+		info->ceiling.flops_per_s = got.flops_all;
 	}
 	*count = 1;
 	free(m);

@@ -51,6 +51,7 @@ struct kf_device {
 	uint64_t took_ns;		/* by the device's clock */
 	uint64_t host_ns;		/* by ours, without empty_ns */
 	uint64_t empty_ns;		/* the least that a tiny call took */
+	struct kf_trace *trace;		/* borrowed; NULL: nobody asks */
 	char fault[256];
 	bool short_of_memory;		/* load refused it for that */
 };
@@ -98,5 +99,11 @@ KF_MUST_CHECK enum kf_code kf_opencl_empty_kept(struct kf_device *dev,
 						struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_opencl_remember_kept(struct kf_device *dev,
 						   struct kf_err *err);
+
+
+/* --- trace.c -------------------------------------------------------------- */
+/* The operations of this call, which have ended, into dev->trace. */
+void kf_opencl_trace_take(struct kf_device *dev, const struct ocl_replay *r,
+			  struct ocl_event *const *event);
 
 #endif

@@ -129,7 +129,8 @@ static void describe(const struct ocl_api *cl, struct ocl_device *device,
 }
 
 static void describe_measured(const struct ocl_api *cl,
-			      struct ocl_device *device, struct kf_buf *card)
+			      struct ocl_device *device,
+			      struct kf_ceilings *ceiling, struct kf_buf *card)
 {
 	struct kf_opencl_measured got;
 
@@ -141,6 +142,8 @@ static void describe_measured(const struct ocl_api *cl,
 	if (got.flops > 0)
 		kf_buf_printf(card, "measured float32 multiply-add peak: "
 			      "%.0f GFLOP/s\n", got.flops / 1e9);
+	ceiling->bytes_per_s = got.copy_bytes_per_s;
+	ceiling->flops_per_s = got.flops;
 }
 
 static void find_one(const struct ocl_api *cl, struct ocl_device *device,
@@ -163,9 +166,11 @@ static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 					   CL_DEVICE_GLOBAL_MEM_SIZE, 8);
 	info->units = (unsigned)kf_ocl_number(cl, device,
 					      CL_DEVICE_MAX_COMPUTE_UNITS, 4);
+	info->ceiling.cache_bytes = kf_ocl_number(cl, device,
+			CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8);
 	describe(cl, device, info, &card);
 	if (measure)
-		describe_measured(cl, device, &card);
+		describe_measured(cl, device, &info->ceiling, &card);
 	answer.card_bytes = card.len;
 	kf_buf_add(out, &answer, sizeof(answer));
 	kf_buf_add(out, kf_buf_str(&card), card.len);

@@ -90,4 +90,5 @@ const struct kf_driver kf_driver_opencl = {
 	.short_of_memory = kf_opencl_short_of_memory,
 	.paths = paths,
 	.env = env,
+	.trace = kf_opencl_trace,
 };

@@ -45,6 +45,7 @@ uint64_t kf_opencl_device_ns(const struct kf_device *dev);
 uint64_t kf_opencl_host_ns(const struct kf_device *dev);
 const char *kf_opencl_fault(const struct kf_device *dev);
 bool kf_opencl_short_of_memory(const struct kf_device *dev);
+void kf_opencl_trace(struct kf_device *dev, struct kf_trace *trace);
 void kf_opencl_close(struct kf_device *dev);
 
 /* Ceilings of a device; 0: not measured. */

@@ -121,7 +121,7 @@ static uint64_t run_gated(struct kf_device *dev, const struct ocl_replay *r,
 	int32_t e;
 
 	/* Without a gate it begins with the first that is enqueued. */
-	if (r->count <= GATE_STEPS)
+	if (r->count <= GATE_STEPS && !(dev->trace && dev->trace->watched))
 		gate = cl->clCreateUserEvent(dev->context, &e);
 	begun_ns = kf_now_ns();
 	ended->enqueued = enqueue_all(dev, r, gate, event, &ended->at);
@@ -188,6 +188,8 @@ static enum kf_code replay(struct kf_device *dev, const struct ocl_replay *r,
 		code = blame(dev, r, r->count ? r->count - 1 : 0,
 			     ended.waited, err);
 	take_time(dev, event, r->count);
+	if (dev->trace && r == &dev->forward)
+		kf_opencl_trace_take(dev, r, event);
 	release_events(dev, event, r->count);
 	return code;
 }
