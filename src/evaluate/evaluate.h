@@ -73,6 +73,9 @@ struct kf_evaluate_request {
 	struct kf_handshakes *handshakes;	/* kept over judgements; or NULL */
 	unsigned threads;
 	enum kf_sandbox_tier tier_min;
+	/* For profiles of what was judged before: a tool around each process.
+	 * NULL in a judgement. */
+	const struct kf_worker_wrap *wrap;
 	uint64_t call_timeout_ns;	/* lowers what comes from the reference's
 					   time; 0: it does not */
 	const struct kf_log *log;

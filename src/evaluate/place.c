@@ -9,6 +9,9 @@
 /* What a device runner holds beside what it is asked to: a vendor's libraries
  * and their caches, and one more copy of each tensor. */
 #define DEVICE_BYTES	(UINT64_C(3) << 30)
+#define TOOL_BYTES	(UINT64_C(4) << 30)
+#define TOOL_FILE_BYTES	(UINT64_C(1) << 30)
+#define TOOL_DESCRIPTORS	1024u
 
 void kf_place_paths(const struct kf_driver *driver, enum kf_driver_place place,
 		    struct kf_binds *binds)
@@ -63,12 +66,20 @@ void kf_place_env_release(struct kf_place_env *env)
 
 /* --- a worker's ----------------------------------------------------------- */
 
+static bool has_tool(const struct kf_worker_spec *spec)
+{
+	return spec->wrap && spec->wrap->word[0];
+}
+
 static enum kf_code add_binds(const struct kf_worker_spec *spec,
 			      const char *shm_path, const char *runner,
 			      struct kf_binds *binds, struct kf_err *err)
 {
+	const struct kf_worker_wrap *wrap = spec->wrap;
 	enum kf_code code;
 
+	if (has_tool(spec))
+		kf_binds_toolchain(binds);
 	kf_place_paths(spec->platform->driver, KF_DRIVER_RUNNER, binds);
 	code = kf_binds_runtime(binds, err);
 	if (code)
@@ -77,7 +88,43 @@ static enum kf_code add_binds(const struct kf_worker_spec *spec,
 	kf_binds_add(binds, spec->artefact_path, ARTEFACT, false, false);
 	if (shm_path)
 		kf_binds_add(binds, shm_path, "/dev/shm", true, false);
+	for (size_t i = 0; wrap && wrap->path && wrap->path[i]; i++)
+		kf_binds_path(binds, wrap->path[i], false);
+	if (wrap)
+		kf_binds_add(binds, wrap->out_path, KF_WRAP_OUT, true, false);
 	return KF_OK;
+}
+
+/* What a tool takes beside the program that it watches. */
+static void allow_tool(struct kf_limits *limits)
+{
+	limits->memory_bytes += TOOL_BYTES;
+	if (limits->file_bytes < TOOL_FILE_BYTES)
+		limits->file_bytes = TOOL_FILE_BYTES;
+	if (limits->descriptors < TOOL_DESCRIPTORS)
+		limits->descriptors = TOOL_DESCRIPTORS;
+}
+
+/* The runner's command, with what is around it. Caller frees the array. */
+static const char **command_of(const struct kf_worker_spec *spec)
+{
+	static const char *const mode[] = { "host", "device" };
+	const struct kf_worker_wrap *wrap = spec->wrap;
+	const char *const own[] = {
+		RUNNER, mode[spec->platform->driver->two_part], ARTEFACT,
+		wrap && wrap->trace ? KF_WRAP_TRACE : NULL,
+		has_tool(spec) ? "watched" : NULL, NULL,
+	};
+	size_t count = 0;
+	const char **argv;
+
+	while (wrap && wrap->word[count])
+		count++;
+	argv = kf_alloc((count + KF_COUNT(own)) * sizeof(argv[0]));
+	for (size_t i = 0; i < count; i++)
+		argv[i] = wrap->word[i];
+	memcpy(argv + count, own, sizeof(own));
+	return argv;
 }
 
 static enum kf_code start(const struct kf_worker_spec *spec,
@@ -85,9 +132,8 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 			  int hello, int filter, const struct kf_binds *binds,
 			  struct kf_sandbox **out, struct kf_err *err)
 {
-	static const char *const mode[] = { "host", "device" };
 	bool two_part = spec->platform->driver->two_part;
-	const char *const argv[] = { RUNNER, mode[two_part], ARTEFACT, NULL };
+	const char **argv = command_of(spec);
 	const struct kf_fd_pass pass[] = {
 		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
 		{ a->request.pass_fd, KF_RUNNER_FD_REQUEST },
@@ -97,7 +143,9 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 		{ filter, KF_RUNNER_FD_FILTER },
 	};
 	struct kf_sandbox_spec box = {
-		.profile = two_part ? KF_SANDBOX_DEVICE : KF_SANDBOX_HOST,
+		/* Tools fork, and look at themselves in /proc. */
+		.profile = two_part || has_tool(spec) ? KF_SANDBOX_DEVICE :
+			KF_SANDBOX_HOST,
 		.tier_min = spec->tier_min,
 		.argv = argv,
 		.env = env,
@@ -110,9 +158,14 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 		.cancel = spec->cancel,
 	};
 	uint64_t bytes = a->inputs.bytes + a->outputs.bytes;
+	enum kf_code code;
 
 	box.limits.memory_bytes += two_part ? 2 * bytes + DEVICE_BYTES : bytes;
-	return kf_sandbox_start(&box, out, err);
+	if (spec->wrap)
+		allow_tool(&box.limits);
+	code = kf_sandbox_start(&box, out, err);
+	free(argv);
+	return code;
 }
 
 enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
@@ -124,22 +177,31 @@ enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
 	/* KMP_AFFINITY: LLVM's library gives up where it may not
 	 * bind threads to processors. */
+	const char *const policy = spec->passive ? "OMP_WAIT_POLICY=passive" :
+		NULL;
 	const char *const own[] = { threads, "OMP_DYNAMIC=FALSE",
 				    "KMP_AFFINITY=disabled", "LC_ALL=C",
-				    spec->passive ? "OMP_WAIT_POLICY=passive" :
-				    NULL, NULL };
+				    policy, NULL };
+	const char *const tool[] = { threads, "OMP_DYNAMIC=FALSE",
+				     "KMP_AFFINITY=disabled", "LC_ALL=C",
+				     "HOME=/tmp", "TMPDIR=/tmp",
+				     "PATH=/usr/local/bin:/usr/bin:/bin",
+				     policy, NULL };
 	struct kf_place_env env;
 	char *runner = kf_runner_path(err);
 	struct kf_binds binds = { 0 };
 	enum kf_code code = KF_E_UNAVAIL;
 	int filter = -1;
 
-	kf_place_env_init(&env, driver, own);
+	kf_place_env_init(&env, driver, has_tool(spec) ? tool : own);
 	if (!runner)
 		goto out;
-	/* A device runner's own code needs more than the filter allows. */
+	/* A device runner's own code needs more than the filter allows, and so
+	 * does a tool that shares the process. */
 	if (!driver->two_part)
-		filter = kf_sandbox_filter_fd(KF_SANDBOX_HOST, err);
+		filter = kf_sandbox_filter_fd(has_tool(spec) ?
+					      KF_SANDBOX_DEVICE :
+					      KF_SANDBOX_HOST, err);
 	if (!driver->two_part && filter < 0)
 		goto out;
 	code = add_binds(spec, shm_path, runner, &binds, err);

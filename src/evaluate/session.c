@@ -124,10 +124,12 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 		.artefact_path = shared->artefact_path,
 		.bundle = req->bundle,
 		.threads = req->threads,
-		.passive = req->stop_after == KF_REACH_VALUES,
+		.passive = req->stop_after == KF_REACH_VALUES ||
+			(req->wrap && req->wrap->passive),
 		.tier_min = req->tier_min,
 		.limits = req->platform->run_limits,
-		.handshakes = req->handshakes,
+		.handshakes = req->wrap ? NULL : req->handshakes,
+		.wrap = req->wrap,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;

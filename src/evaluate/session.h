@@ -1,6 +1,7 @@
 /*
  * session.h - one process of a candidate: cases go in, checked calls come out.
- * Part of evaluate.c and timing.c; nobody else needs it.
+ * Part of evaluate.c and timing.c; src/profile/ runs what was judged before
+ * once more by it.
  *
  * Every call is the same for the candidate and is checked in full: outputs are
  * poisoned and inputs written before it; afterwards guards, inputs and all

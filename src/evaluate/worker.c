@@ -262,6 +262,29 @@ uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
 	return worker->ping_ns_min;
 }
 
+pid_t kf_worker_pid(const struct kf_worker *worker)
+{
+	return worker->pid;
+}
+
+enum kf_code kf_worker_leave(struct kf_worker *w, uint64_t timeout_ns,
+			     struct kf_outcome *outcome, struct kf_err *err)
+{
+	const struct timespec slice = { .tv_nsec = (long)KF_TALK_SLICE_NS };
+	uint64_t end_ns = kf_now_ns() + timeout_ns;
+	bool ended = false;
+
+	*outcome = (struct kf_outcome) { 0 };
+	if (w->dead)
+		return kf_fail(err, KF_E_INPUT, "the worker has ended");
+	kf_talk_tell(w, KF_HOST_LEAVE);
+	while (!ended && kf_now_ns() < end_ns && !(w->cancel && *w->cancel)) {
+		nanosleep(&slice, NULL);
+		ended = kf_sandbox_ended(w->box);
+	}
+	return kf_talk_bury(w, ended, outcome, err);
+}
+
 void kf_worker_stop(struct kf_worker *worker)
 {
 	struct kf_outcome outcome = { 0 };

@@ -41,6 +41,25 @@ struct kf_handshakes {
 	} of[KF_HANDSHAKE_DRIVERS];
 };
 
+/*
+ * Another program around the runner, or files that it leaves: for profilers,
+ * never for a judgement. Its out_path appears as KF_WRAP_OUT in the sandbox;
+ * what is in it afterwards is hostile (sandbox.h).
+ */
+#define KF_WRAP_OUT	"/profile"
+#define KF_WRAP_TRACE	KF_WRAP_OUT "/launches.csv"
+
+struct kf_worker_wrap {
+	/* Put before the runner's own command, NULL-terminated; may be empty.
+	 * It then shares the process, so the strict filter is not installed,
+	 * and what it needs is shown: /usr, and path, where there. */
+	const char *const *word;
+	const char *const *path;	/* NULL-terminated; NULL: none */
+	const char *out_path;		/* a folder of ours */
+	bool passive;	/* threads that wait sleep */
+	bool trace;	/* two-part: each call's launches to KF_WRAP_TRACE */
+};
+
 struct kf_worker_spec {
 	const struct kf_platform *platform;
 	const char *device_id;		/* "cpu:0" */
@@ -54,6 +73,7 @@ struct kf_worker_spec {
 	struct kf_limits limits;	/* memory: what the program may use beside
 					   the tensors */
 	struct kf_handshakes *handshakes;	/* NULL: its own one alone counts */
+	const struct kf_worker_wrap *wrap;	/* NULL: none */
 	const volatile int *cancel;
 };
 
@@ -159,6 +179,15 @@ KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
 		       int64_t *byte);
+
+/* Its number, as we see it; 0 until it has greeted. */
+pid_t kf_worker_pid(const struct kf_worker *worker);
+/* Lets the process end by itself, and with it what is around it; at the
+ * deadline it is killed, which outcome tells (KF_END_CANCELED). It is dead
+ * then. outcome is to be released in any case. */
+KF_MUST_CHECK enum kf_code kf_worker_leave(struct kf_worker *worker,
+		uint64_t timeout_ns, struct kf_outcome *outcome,
+		struct kf_err *err);
 
 /* Ends the process and its tree, if it still runs. Shared memory stays. */
 void kf_worker_stop(struct kf_worker *worker);

@@ -77,6 +77,7 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	}
 	close(w->hello_fd);
 	w->hello_fd = -1;
+	w->pid = pid;
 	if (w->driver->two_part)
 		return KF_OK;
 	kf_pause_init(&w->pause, pid);

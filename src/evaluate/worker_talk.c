@@ -47,18 +47,25 @@ static enum kf_wait wait_for_done(struct kf_worker *w, uint64_t start_ns,
 	}
 }
 
+void kf_talk_tell(struct kf_worker *w, enum kf_host_command command)
+{
+	struct kf_host_request *request = kf_arena_request(&w->arena);
+
+	request->command = (uint32_t)command;
+	atomic_store(&request->go, ++w->sequence);
+	syscall(SYS_futex, &request->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	kf_pause_end(&w->pause);
+}
+
 /* To a device runner, which holds no code of the candidate's. */
 static enum kf_wait transact_device(struct kf_worker *w,
 				    enum kf_host_command command,
 				    uint64_t timeout_ns, uint64_t *took_ns)
 {
-	struct kf_host_request *request = kf_arena_request(&w->arena);
 	uint64_t start_ns = kf_now_ns();
 	enum kf_wait why;
 
-	request->command = (uint32_t)command;
-	atomic_store(&request->go, ++w->sequence);
-	syscall(SYS_futex, &request->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	kf_talk_tell(w, command);
 	why = wait_for_done(w, start_ns, timeout_ns);
 	*took_ns = kf_now_ns() - start_ns;
 	return why;

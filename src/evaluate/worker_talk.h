@@ -22,6 +22,7 @@ struct kf_worker {
 	const volatile int *cancel;
 	struct kf_arena arena;
 	struct kf_sandbox *box;
+	pid_t pid;			/* 0: not heard of yet */
 	int hello_fd;			/* -1 once it has been heard */
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
@@ -39,6 +40,8 @@ struct kf_worker {
 enum kf_wait kf_talk_transact(struct kf_worker *worker,
 			      enum kf_host_command command,
 			      uint64_t timeout_ns, uint64_t *took_ns);
+/* Sends it, lets the process go on, and does not wait. */
+void kf_talk_tell(struct kf_worker *worker, enum kf_host_command command);
 /* Ends the process, whatever it does, and learns what the sandbox knows. */
 enum kf_code kf_talk_bury(struct kf_worker *worker, bool ended,
 			  struct kf_outcome *outcome, struct kf_err *err);

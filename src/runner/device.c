@@ -30,6 +30,8 @@ static enum kf_code load(struct kf_serve *s, struct kf_err *err)
 
 	s->reply->short_of_memory = kf_driver_short_of_memory(s->driver,
 							      s->device);
+	if (!code && s->trace_path && !s->reply->text[0])
+		code = kf_serve_trace_begin(s, err);
 	return code;
 }
 
@@ -45,6 +47,8 @@ static enum kf_code forward(struct kf_serve *s, struct kf_err *err)
 {
 	enum kf_code code = kf_serve_forward(s, err);
 
+	if (!code && s->trace_path)
+		code = kf_serve_trace_add(s, err);
 	take_times(s);
 	return tell(s, code);
 }
@@ -107,5 +111,9 @@ enum kf_code kf_runner_device(int argc, const char *const *argv,
 		code = kf_serve_hello(s, err);
 	if (!code)
 		code = kf_serve_ready(s, kf_serve_nothing, err);
-	return code ? code : kf_serve_loop(s, commands, err);
+	if (!code)
+		code = kf_serve_loop(s, commands, err);
+	if (!code)
+		kf_driver_close(s->driver, s->device);
+	return code;
 }

@@ -8,13 +8,15 @@
 
 static const struct {
 	const char *name;
+	/* No code of a candidate's is in the process when it ends. */
+	bool clean;
 	enum kf_code (*run)(int argc, const char *const *argv,
 			    struct kf_err *err);
 } modes[] = {
-	{ "build", kf_runner_build },
-	{ "host", kf_runner_host },
-	{ "record", kf_runner_record },
-	{ "device", kf_runner_device },
+	{ "build", false, kf_runner_build },
+	{ "host", false, kf_runner_host },
+	{ "record", false, kf_runner_record },
+	{ "device", true, kf_runner_device },
 };
 
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
@@ -54,6 +56,9 @@ int main(int argc, char **argv)
 			fprintf(stderr, "kforge-runner %s: %s\n", argv[1],
 				err.text);
 		fflush(NULL);
+		/* Profilers finish their files when a process exits. */
+		if (!code && modes[i].clean)
+			return 0;
 		/* Not exit: a program that was loaded may have left handlers
 		 * and destructors behind. */
 		_exit((int)code);

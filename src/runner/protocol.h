@@ -72,7 +72,10 @@ struct kf_build_answer {
 /* --- host --------------------------------------------------------------------
  *
  *	kforge-runner host ARTEFACT
- *	kforge-runner device ARTEFACT
+ *	kforge-runner device ARTEFACT [TRACE [watched]]
+ *
+ * TRACE: a file to which every FORWARD adds a line for each of its operations,
+ * if the driver can trace. watched: a tool is around the process (kf_trace).
  *
  * It greets and waits. At READY it looks into the artefact, which may have been
  * empty until then, for runtimes to set up, and installs the filter. Until it
@@ -94,6 +97,9 @@ enum kf_host_command {
 	 * back after it. */
 	KF_HOST_UPLOAD,
 	KF_HOST_DOWNLOAD,
+	/* It answers, and ends: for profilers, which speak when a program has
+	 * ended by itself. */
+	KF_HOST_LEAVE,
 	KF_HOST_COMMANDS
 };
 

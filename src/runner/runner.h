@@ -20,7 +20,7 @@
 /* The arguments are those after the mode's name. */
 enum kf_code kf_runner_build(int argc, const char *const *argv,
 			     struct kf_err *err);
-/* Returns only if something is wrong: the supervisor ends it. */
+/* KF_OK only if it was told to leave; usually the supervisor ends it. */
 enum kf_code kf_runner_host(int argc, const char *const *argv,
 			    struct kf_err *err);
 enum kf_code kf_runner_record(int argc, const char *const *argv,
@@ -69,6 +69,9 @@ struct kf_serve {
 	unsigned char *outputs;
 	uint64_t in_bytes, out_bytes;	/* as mapped */
 	const char *artefact;
+	const char *trace_path;		/* device only; NULL: none */
+	struct kf_trace trace;
+	unsigned call_count;		/* forwards that were traced */
 	const struct kf_driver *driver;
 	struct kf_device *device;
 };
@@ -81,13 +84,19 @@ enum kf_code kf_serve_hello(struct kf_serve *serve, struct kf_err *err);
 /* Waits for READY, then does it. */
 enum kf_code kf_serve_ready(struct kf_serve *serve, kf_serve_fn *ready,
 			    struct kf_err *err);
-/* Returns only if something is wrong. commands[KF_HOST_COMMANDS]; NULL: not
+/* KF_OK once it was told to leave. commands[KF_HOST_COMMANDS]; NULL: not
  * one of this mode's. */
 enum kf_code kf_serve_loop(struct kf_serve *serve,
 			   kf_serve_fn *const *commands, struct kf_err *err);
 /* Commands. */
 kf_serve_fn kf_serve_nothing, kf_serve_load, kf_serve_prepare,
 	kf_serve_forward, kf_serve_tidy;
+
+/* --- trace.c: what operations took, for profiles ------------------------ */
+/* After load. */
+enum kf_code kf_serve_trace_begin(struct kf_serve *serve, struct kf_err *err);
+/* Adds the last forward's operations. */
+enum kf_code kf_serve_trace_add(struct kf_serve *serve, struct kf_err *err);
 
 /* --- runtime.c: libraries that must be set up before the filter --------- */
 /* Sets up those of the driver's runtimes that the artefact names. Only looks

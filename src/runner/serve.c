@@ -50,9 +50,12 @@ enum kf_code kf_serve_open(struct kf_serve *s, int argc,
 		return code;
 	r = s->tensors.request;
 	s->driver = kf_driver_by_name(r->driver);
-	if (argc != 1 || !s->driver)
+	if (argc < 1 || argc > 3 || !s->driver ||
+	    (argc > 1 && !s->driver->two_part))
 		return kf_fail(err, KF_E_INPUT, "malformed arguments");
 	s->artefact = argv[0];
+	s->trace_path = argc > 1 ? argv[1] : NULL;
+	s->trace.watched = argc > 2;
 	return kf_driver_open(s->driver, r->device, r->memory_max, &s->device,
 			      err);
 }
@@ -175,6 +178,10 @@ enum kf_code kf_serve_loop(struct kf_serve *s, kf_serve_fn *const *commands,
 		struct kf_err trouble = { 0 };
 		enum kf_code code;
 
+		if (now == last + 1 && command == KF_HOST_LEAVE) {
+			answer(s, now);
+			return KF_OK;
+		}
 		if (now != last + 1 || command >= KF_HOST_COMMANDS ||
 		    !commands[command])
 			return kf_fail(err, KF_E_INPUT, "malformed command");
