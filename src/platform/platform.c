@@ -284,7 +284,8 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 				     const char *name, struct kf_platform *p)
 {
 	static const char *const known[] = { "name", "title", "driver", "files",
-		"compiler", "command", "dtypes", "limits", "export", NULL };
+		"compiler", "command", "dtypes", "limits", "export",
+		"profilers", NULL };
 	static const char *const known_limits[] = { "build", "run", NULL };
 	enum kf_code code;
 
@@ -306,6 +307,9 @@ static enum kf_code read_description(const struct reader *r, json_t *object,
 		code = read_command(r, object, p);
 	if (!code)
 		code = read_export(r, object, p);
+	if (!code && json_object_get(object, "profilers"))
+		code = read_strings(r, object, "profilers", &p->profiler,
+				    &p->profiler_count);
 	if (!code)
 		code = read_dtypes(r, object, p);
 	if (!code && json_is_object(json_object_get(object, "limits")))
@@ -450,6 +454,7 @@ void kf_platform_free(struct kf_platform *p)
 	free_strings(p->machine_flag, p->machine_flag_count);
 	free_strings(p->export_form, p->export_form_count);
 	free(p->export_runtime);
+	free_strings(p->profiler, p->profiler_count);
 	for (size_t i = 0; p->command && p->command[i]; i++)
 		free(p->command[i]);
 	free(p->command);

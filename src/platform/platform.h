@@ -46,6 +46,10 @@ struct kf_platform {
 	 * memory? */
 	char *export_runtime;	/* owned; NULL: programs of one part */
 	bool export_binary, export_addresses;
+	/* Those that profiles are taken by, best first; what the earlier one
+	 * counts stands. Names of src/profile/, or "command:WORDS". */
+	char **profiler;	/* owned; may be none */
+	size_t profiler_count;
 	char *notes;		/* owned; text of notes.md, "" if none */
 	char *example_problem;	/* owned; text */
 	char **example_text;	/* owned; one text per file[]; NULL if absent */

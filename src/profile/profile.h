@@ -131,6 +131,10 @@ void kf_roofline_svg(const struct kf_roofline *roofline, const char *title,
 
 /* --- taking one ----------------------------------------------------------- */
 
+/* Profilers that were not allowed to count: not tried again. Zeroed: none. */
+#define KF_PROFILERS_MAX 16
+struct kf_profile_denied { bool by[KF_PROFILERS_MAX]; };
+
 struct kf_profile_request {
 	/* As the program was judged: kf_judge_request(). Its baseline is not
 	 * used. */
@@ -143,6 +147,7 @@ struct kf_profile_request {
 	const char *profiler;
 	const char *work_dir;		/* ours, empty; raw dumps stay below it */
 	unsigned call_count;		/* 0: as many as the profiler likes */
+	struct kf_profile_denied *denied;	/* kept over programs; or NULL */
 };
 
 /* *out is to be released in any case. */
