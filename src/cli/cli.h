@@ -99,6 +99,7 @@ extern const struct kf_command kf_command_run, kf_command_resume,
 	kf_command_prompt,
 	kf_command_platforms, kf_command_models, kf_command_doctor,
 	kf_command_completions, kf_command_compare, kf_command_export,
+	kf_command_profile,
 	kf_command_problem, kf_command_problem_check,
 	kf_command_problem_new, kf_command_problem_show;
 /* Every command; ends with NULL. */

@@ -101,6 +101,7 @@ static const char *needs_trust(const char *name, const json_t *value)
 		const char *why;
 	} rows[] = {
 		{ "python", NULL, program },
+		{ "profiler", "command:", program },
 		{ "model", "exec:", program },
 		{ "model", "manual:", place },
 		{ "cache", NULL, place },

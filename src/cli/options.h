@@ -24,7 +24,7 @@ struct kf_options {
 	uint64_t verbose;
 	const char *platform, *model, *size, *shapes, *shape, *out, *record;
 	const char *prompts, *python, *executor;
-	const char *cache;
+	const char *cache, *profiler;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;

@@ -98,6 +98,7 @@ MISTAKES = [
     ({"python": "/bin/sh"}, '"python" names a program to start'),
     ({"run": {"model": "exec:rm x"}}, '"run.model" names a program'),
     ({"model": "manual:/etc"}, '"model" says where to write'),
+    ({"profiler": "command:rm {pid}"}, '"profiler" names a program'),
     ({"config": "other.json"}, "--config is for the command line only"),
 ]
 
@@ -110,7 +111,7 @@ ANYBODYS = """
     platform model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain kind context
-    jobs again jsonl as portable only all merge json quiet verbose
+    jobs again jsonl as portable only all merge json quiet verbose profiler
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]
 
