@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from . import count, device, matters, oracle, safetensors, sets, tensors
+from . import condensed, count, device, matters, oracle, safetensors, sets, tensors
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
@@ -59,6 +59,7 @@ class Maker:
         self.matters = None     # (of inputs, of weights), after the first set
         self.first_set = None   # its scales, until it was changed
         self.oracle = None
+        self.condenser = None   # of a problem whose data are not all kept
         self.outputs = []       # of the first call
         self.start = time.monotonic()
 
@@ -83,22 +84,40 @@ class Maker:
         self.check_size(first)
         self.check_time(3 * self.call_s)
         self.check(first)
-        self.oracle.find_exact(first.leaves, self.outputs)
-        if self.light:
-            self.oracle.runs = RUNS_LIGHT
-        self.check_time(self.remaining_time())
-        if self.oracle.way is None:
-            self.notes.append("the reference has no float64 form: values are "
-                              "judged against its own types")
         for folder in ("public", "inputs", "oracle"):
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.write_weights()
-        kinds = list(filter(None, map(self.make_set, sets.KINDS)))
-        stock = self.make_stock(first)
+        if self.whole_bytes(first) > self.request["bytes_whole"]:
+            self.condenser = condensed.Condenser(self, first)
+            kinds, stock = self.condenser.make()
+        else:
+            kinds, stock = self.make_whole(first)
+        if self.oracle.way is None:
+            self.notes.append("the reference has no float64 form: values are "
+                              "judged against its own types")
         write_json(self.out, "oracle/seeds.json", self.seeds)
         info = self.describe(first, kinds, stock)
         info["took_s"] = round(time.monotonic() - self.start, 3)
         write_json(self.out, "public/bundle.json", info)
+
+    def make_whole(self, first):
+        """(kinds of sets, number of stock entries)."""
+        self.oracle.find_exact(first.leaves, self.outputs)
+        self.oracle.runs = self.runs_most(self.oracle.runs)
+        self.check_time(self.remaining_time())
+        kinds = list(filter(None, map(self.make_set, sets.KINDS)))
+        return kinds, self.make_stock(first)
+
+    def runs_most(self, runs):
+        return min(runs, RUNS_LIGHT) if self.light else runs
+
+    def stock_most(self, number):
+        return STOCK_LIGHT if self.light else number
+
+    def begin_again(self):
+        """What was made is no use; files are written over."""
+        self.seeds = {"sets": [], "stock": []}
+        self.dropped, self.matters, self.first_set = [], None, None
 
     # --- is this a problem that can be judged? ----------------------------
 
@@ -149,19 +168,46 @@ class Maker:
             number = max(STOCK_LEAST, STOCK_BYTES_MAX // each)
         return number, each
 
-    def check_size(self, first):
-        """Asked before there are outputs, and with them."""
+    def whole_bytes(self, first):
+        """Of a bundle that keeps all data; before there are outputs, less."""
         number, each = self.stock_count(first)
         weights = sum(tensors.nbytes(w) for w in self.oracle.declared) \
             if self.oracle else 0
         scales = sum(16 * out.numel() for out in self.outputs)
-        total = number * each + len(sets.KINDS) * (each + scales) + \
+        return number * each + len(sets.KINDS) * (each + scales) + \
             2 * weights
-        most = self.request["bytes_max"]
-        if total > most:
-            raise Refused("limit", "its bundle would take %.1f GB, over the "
-                          "limit of %.1f; choose smaller sizes with --set"
-                          % (total / 1e9, most / 1e9), total / most)
+
+    def condensed_bytes(self, first):
+        """(of a condensed bundle, of the memory that its making takes)."""
+        inputs = [leaf for leaf in first.leaves
+                  if isinstance(leaf, torch.Tensor)]
+        weights = sum(tensors.nbytes(w) for w in self.oracle.declared) \
+            if self.oracle else 0
+        each = self.stock_count(first)[1]
+        return (condensed.estimate(inputs, self.outputs, weights,
+                                   len(condensed.KINDS),
+                                   condensed.stock_count(each)),
+                4 * (each + weights))
+
+    def check_size(self, first):
+        """Asked before there are outputs, and with them."""
+        total = self.whole_bytes(first)
+        if total <= self.request["bytes_whole"]:
+            return
+        disk, memory = self.condensed_bytes(first)
+        room = self.request["bytes_max"]
+        if disk > room:
+            raise Refused("limit", "its bundle takes %.1f GB, and %.1f GB "
+                          "may be used of the cache's file system; choose "
+                          "smaller sizes with --set or --size, or another "
+                          "place with --cache" % (disk / 1e9, room / 1e9),
+                          disk / room)
+        there = device.memory_bytes() or self.request["memory_bytes"]
+        if memory > there:
+            raise Refused("limit", "its reference needs about %.1f GB of "
+                          "memory, and there are %.1f; choose smaller sizes "
+                          "with --set or --size, or a bigger machine"
+                          % (memory / 1e9, there / 1e9), memory / there)
 
     def remaining_time(self):
         """Seconds that all sets will take, from the calls so far. To perturb
@@ -274,14 +320,16 @@ class Maker:
                    _named("react", react) + _named("noise", noise))
         return None
 
-    def find_matters(self, leaves, expect, exact, react, noise):
-        """The first set, which is a declared one, is where this is tried."""
+    def find_matters(self, leaves, expect, exact, react, noise, others=None):
+        """The first set, which is a declared one, is where this is tried.
+        others: leaves of another seed."""
         center = matters.Center(self.oracle, leaves, expect, exact, react,
                                 noise)
         self.first_set = center
         places = self.oracle.inputs.tensor_indices()
         inputs, weights, tried = matters.find(
-            center, places, self.inputs(self.seed()).leaves, self.seed())
+            center, places, others or self.inputs(self.seed()).leaves,
+            self.seed())
         self.matters = inputs, weights
         if tried < len(inputs) + len(weights):
             self.notes.append("whether they matter was tried for %d of %d "
@@ -360,6 +408,7 @@ class Maker:
             "dropped": self.dropped,
             "stock": stock,
             "notes": self.notes,
+            "condensed": self.condenser.describe() if self.condenser else None,
         }
 
 
@@ -374,10 +423,11 @@ def _describe(name, tensor, with_domain):
     entry = {"name": name, "dtype": tensors.NAME[tensor.dtype],
              "shape": list(tensor.shape)}
     if with_domain and tensor.numel():
-        wide = tensor.double()
+        wide = tensor.double() if tensor.element_size() < 4 or \
+            not tensor.is_floating_point() else tensor
         entry["domain"] = {
             "min": _number(wide.min()), "max": _number(wide.max()),
-            "mean": _number(wide.mean())}
+            "mean": _number(wide.mean(dtype=torch.float64))}
     return entry
 
 

@@ -42,6 +42,12 @@ def name():
     return None if is_cpu() else torch.cuda.get_device_name(_device)
 
 
+def memory_bytes():
+    """All that the device has; None: it is the processor."""
+    return None if is_cpu() else \
+        torch.cuda.get_device_properties(_device).total_memory
+
+
 def holds(tensor):
     return tensor.device.type == _device.type
 

@@ -49,7 +49,7 @@ if count.widen() is not None:
     WAYS.append(("widened", _widened))
 
 
-def _rms(x):
+def rms(x):
     return float(torch.sqrt((x * x).mean())) if x.numel() else 0.0
 
 
@@ -78,8 +78,9 @@ class Oracle:
         self.step = max([STEP.get(t, STEP_USUAL) for t in types],
                         default=STEP_USUAL)
 
-    def expect(self, leaves, weights=None):
-        return self.reference(self.inputs, leaves, weights)
+    def expect(self, leaves, weights=None, keep=True):
+        """keep: the leaves are used again, so forward gets copies."""
+        return self.reference(self.inputs, leaves, weights, keep=keep)
 
     def exact(self, leaves, weights=None):
         """Float64 outputs, None where an output is not floating-point."""
@@ -119,6 +120,9 @@ class Oracle:
             return
         self._exact = None
 
+    def forget_exact(self):
+        self.way = self._exact = None
+
     @staticmethod
     def _agrees(expect, exact):
         """Float64 throughout, and the same function as the reference."""
@@ -128,16 +132,17 @@ class Oracle:
             if y is None or y.dtype is not torch.float64 or \
                     y.shape != r.shape:
                 return False
-            scale, error = _rms(r.double()), _rms(r.double() - y)
+            scale, error = rms(r.double()), rms(r.double() - y)
             limit = 0.01 if r.element_size() >= 4 else 0.1
             # What cancels out entirely leaves rounding errors only.
             if not error <= limit * scale + 1e-6:
                 return False
         return True
 
-    def spread(self, leaves, weights, middle, seed):
+    def spread(self, leaves, weights, middle, seed, cut=None):
         """react and noise for each output, as float32; None for outputs that
-        are not floating-point. Without a float64 form react comes from the
+        are not floating-point. cut: what is looked at of outputs, as middle
+        is; None: all. Without a float64 form react comes from the
         reference's own runs, and there is no noise."""
         gen = sets.generator(seed)
         if weights is None:
@@ -151,9 +156,11 @@ class Oracle:
                 else sets.perturb(value, gen, self.step)
                 for slot, value in zip(self.slots, weights)]
             r = self.expect(near, near_weights)
-            y = self.exact(near, near_weights) if self.way else \
-                [_wide_leaf(out) if out.is_floating_point() else None
-                 for out in r]
+            y = self.exact(near, near_weights) if self.way else None
+            if cut:
+                r, y = cut(r), cut(y) if y else None
+            y = y or [_wide_leaf(out) if out.is_floating_point() else None
+                      for out in r]
             for i, center in enumerate(middle):
                 if center is None:
                     continue

@@ -257,14 +257,15 @@ class Reference:
             slot.tensor.data.copy_(value)
 
     def __call__(self, inputs, leaves, weights=None, seed=BUILD_SEED,
-                 restore=True):
-        """Outputs as a list of contiguous tensors."""
+                 restore=True, keep=True):
+        """Outputs as a list of contiguous tensors. keep: the leaves are used
+        again, so forward, which may change them, gets copies."""
         if restore:
             self.state.restore(everything=True)
         if weights is not None:
             self.load(weights)
-        fresh = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
-                 for leaf in leaves]
+        fresh = [leaf.clone() if keep and isinstance(leaf, torch.Tensor)
+                 else leaf for leaf in leaves]
         args, kwargs = inputs.build(fresh)
         with self._problem.guard_forward(), torch.no_grad():
             seed_all(seed)

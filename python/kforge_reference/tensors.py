@@ -1,6 +1,7 @@
 """Element types and raw bytes of tensors."""
 
 import ctypes
+import math
 
 import torch
 
@@ -62,7 +63,8 @@ def unusable(tensor):
 
 def first_not_finite(tensor):
     """Index of the first NaN or infinity as a tuple, or None."""
-    if not tensor.is_floating_point():
+    if not tensor.is_floating_point() or \
+            math.isfinite(float(tensor.sum(dtype=torch.float64))):
         return None
     bad = ~torch.isfinite(tensor)
     if not bool(bad.any()):

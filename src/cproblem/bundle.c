@@ -85,9 +85,11 @@ static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
 	size_t each, count = kf_maker_stock_count(m, &each);
-	double most = (double)KF_BUNDLE_BYTES;
-	double scales = 0, weights = 0, total;
+	struct kf_bundle_limits limits;
+	double most, scales = 0, weights = 0, total;
 
+	kf_bundle_limits_find(m->spec, m->out_folder, &limits);
+	most = (double)limits.whole_bytes;
 	for (size_t i = 0; i < p->out.count; i++)
 		scales += 16 * (double)p->out.at[i].info.numel;
 	for (size_t i = 0; i < p->weight.count; i++)
@@ -97,8 +99,9 @@ static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
 	if (total <= most)
 		return KF_OK;
 	kf_fail(err, KF_E_LIMIT, "problem %s: its bundle would take %.1f GB, "
-		"over the limit of %.1f; choose smaller sizes with --set or "
-		"--size", m->name, total / 1e9, most / 1e9);
+		"and this machine has room for %.1f (half of what is free in "
+		"the cache, a third of the memory); choose smaller sizes with "
+		"--set or --size, or a bigger machine", m->name, total / 1e9, most / 1e9);
 	return kf_maker_refused(m, "limit", total / most, KF_E_LIMIT);
 }
 

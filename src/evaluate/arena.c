@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parallel.h"
 #include "evaluate/weaken.h"
 
 /*
@@ -281,22 +282,6 @@ struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena)
 
 /* --- poison and guards -------------------------------------------------- */
 
-static void fill(unsigned char *data, size_t bytes, uint32_t pattern)
-{
-	size_t done = bytes < sizeof(pattern) ? bytes : sizeof(pattern);
-
-	memcpy(data, &pattern, done);
-	while (done < bytes) {
-		size_t more = done < bytes - done ? done : bytes - done;
-
-		/* Doubling: the copies are as fast as memory. */
-		if (more > 1u << 16)
-			more = 1u << 16;
-		memcpy(data + done, data, more);
-		done += more;
-	}
-}
-
 /* The guards around output i: [*before, data) and [end, *after). */
 static void guard_of(const struct kf_arena *a, size_t i, size_t *before,
 		     size_t *after)
@@ -318,7 +303,8 @@ void kf_arena_poison(struct kf_arena *a)
 
 		guard_of(a, i, &before, &after);
 		memset(data + before, 0xff, a->out[i].offset - before);
-		fill(data + a->out[i].offset, a->out[i].bytes, a->pattern);
+		kf_parallel_fill(data + a->out[i].offset, a->out[i].bytes,
+				 a->pattern);
 		memset(data + end, 0xff, after - end);
 	}
 }

@@ -3,10 +3,15 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "evaluate/compare_block.h"
 
 /* Beyond this many elements no byte for each is spent on finding a pattern. */
 #define PATTERN_ELEMENTS_MAX (INT64_C(1) << 28)
+
+/* Groups of blocks that one thread takes at a time: a million elements, so that
+ * small outputs need no thread. */
+#define PART_STEPS 256
 
 static int64_t numel_of(const struct kf_compare_request *req)
 {
@@ -17,32 +22,81 @@ static int64_t numel_of(const struct kf_compare_request *req)
 	return n;
 }
 
+/* Neighbouring blocks of one row of blocks, as the quick comparison takes them.
+ * first: of the leftmost. */
+static void compare_some(const struct kf_compare_request *req,
+			 const struct kf_grid *grid, int64_t band,
+			 int64_t first, unsigned char *marks,
+			 struct kf_compare *out)
+{
+	struct kf_block block[KF_BAND_BLOCKS];
+	int count = 0;
+	uint32_t doubt;
+
+	while (count < KF_BAND_BLOCKS && first < grid->blocks_across)
+		block[count++] = kf_grid_block(grid, band / grid->blocks_down,
+					       band % grid->blocks_down,
+					       first++);
+	doubt = kf_compare_band(req, block, count, out);
+	for (int b = 0; b < count; b++)
+		if (doubt >> b & 1)
+			kf_compare_block(req, &block[b], marks, out);
+}
+
+/* A comparison in parts, which threads share. */
+struct parts {
+	const struct kf_compare_request *req;
+	struct kf_grid grid;
+	int64_t steps_across, steps, steps_of_part;
+	unsigned char *marks;
+	struct kf_compare *found;	/* of each part */
+};
+
+static void compare_part(void *arg, size_t part)
+{
+	const struct parts *p = arg;
+	int64_t step = (int64_t)part * p->steps_of_part;
+	int64_t end = step + p->steps_of_part;
+
+	for (end = end < p->steps ? end : p->steps; step < end; step++)
+		compare_some(p->req, &p->grid, step / p->steps_across,
+			     step % p->steps_across * KF_BAND_BLOCKS, p->marks,
+			     &p->found[part]);
+}
+
+static void add_part(const struct kf_compare *part, struct kf_compare *out)
+{
+	out->wrong_count += part->wrong_count;
+	out->unwritten_count += part->unwritten_count;
+	out->nonfinite_count += part->nonfinite_count;
+	out->block_bad_count += part->block_bad_count;
+	out->q_max = fmax(out->q_max, part->q_max);
+	out->rms_max = fmax(out->rms_max, part->rms_max);
+	out->error_max_abs = fmax(out->error_max_abs, part->error_max_abs);
+	for (size_t i = 0; i < part->worst_count; i++)
+		kf_compare_note(out, &part->worst[i]);
+}
+
 static void compare_floats(const struct kf_compare_request *req,
 			   unsigned char *marks, struct kf_compare *out)
 {
-	struct kf_grid grid = kf_grid_of(req->rank, req->shape);
-	struct kf_block block[KF_BAND_BLOCKS];
+	struct parts p = {
+		.req = req, .grid = kf_grid_of(req->rank, req->shape),
+		.marks = marks,
+	};
+	size_t count;
 
-	out->block_count = kf_grid_blocks(&grid);
-	for (int64_t band = 0; band < grid.items * grid.blocks_down; band++) {
-		int64_t item = band / grid.blocks_down;
-		int64_t down = band % grid.blocks_down, first = 0;
-
-		while (first < grid.blocks_across) {
-			int count = 0;
-			uint32_t doubt;
-
-			while (count < KF_BAND_BLOCKS &&
-			       first < grid.blocks_across)
-				block[count++] = kf_grid_block(&grid, item,
-							       down, first++);
-			doubt = kf_compare_band(req, block, count, out);
-			for (int b = 0; b < count; b++)
-				if (doubt >> b & 1)
-					kf_compare_block(req, &block[b], marks,
-							 out);
-		}
-	}
+	out->block_count = kf_grid_blocks(&p.grid);
+	p.steps_across = (p.grid.blocks_across + KF_BAND_BLOCKS - 1) /
+		KF_BAND_BLOCKS;
+	p.steps = p.grid.items * p.grid.blocks_down * p.steps_across;
+	p.steps_of_part = PART_STEPS;
+	count = (size_t)((p.steps + PART_STEPS - 1) / PART_STEPS);
+	p.found = kf_alloc((count + 1) * sizeof(p.found[0]));
+	kf_parallel(count, compare_part, &p);
+	for (size_t i = 0; i < count; i++)
+		add_part(&p.found[i], out);
+	free(p.found);
 }
 
 static void compare_integers(const struct kf_compare_request *req,
@@ -91,8 +145,8 @@ static bool looks_unwritten(const struct kf_compare_request *req,
 	return out->unwritten_count * share >= out->wrong_count;
 }
 
-static enum kf_compare_end end_of(const struct kf_compare_request *req,
-				  const struct kf_compare *out)
+enum kf_compare_end kf_compare_end_of(const struct kf_compare_request *req,
+				      const struct kf_compare *out)
 {
 	if (!out->wrong_count && !out->block_bad_count)
 		return KF_COMPARE_GOOD;
@@ -112,7 +166,7 @@ static void compare_once(const struct kf_compare_request *req,
 		compare_floats(req, marks, out);
 	else
 		compare_integers(req, marks, out);
-	out->end = end_of(req, out);
+	out->end = kf_compare_end_of(req, out);
 }
 
 void kf_compare_run(const struct kf_compare_request *req,
@@ -187,7 +241,7 @@ static void allclose(const struct kf_compare_request *req, double tolerance,
 		kf_compare_note(out, &(struct kf_worst) {
 			.index = i, .got = c, .expect = r, .q = q });
 	}
-	out->end = end_of(req, out);
+	out->end = kf_compare_end_of(req, out);
 }
 
 void kf_compare_kernelbench(const struct kf_compare_request *req,
@@ -202,7 +256,7 @@ void kf_compare_kernelbench(const struct kf_compare_request *req,
 		return;
 	if (!kf_dtype_is_float(req->dtype)) {
 		compare_integers(req, NULL, out);
-		out->end = end_of(req, out);
+		out->end = kf_compare_end_of(req, out);
 		return;
 	}
 	if (req->dtype == KF_F32 &&

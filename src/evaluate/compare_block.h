@@ -68,6 +68,10 @@ uint32_t kf_compare_band_avx2(const struct kf_compare_request *req,
 			      struct kf_compare *out);
 #endif
 
+/* What the counts in out come to. */
+enum kf_compare_end kf_compare_end_of(const struct kf_compare_request *req,
+				      const struct kf_compare *out);
+
 /* The pattern of what is wrong, in words; out is "" if there is none. */
 void kf_pattern_find(const struct kf_compare_request *req,
 		     const unsigned char *marks, enum kf_compare_end end,

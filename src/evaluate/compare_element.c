@@ -4,32 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-static float float_of_bits(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-/* Exact, without a branch: the exponent is moved by a multiplication, which
- * also makes normal numbers of half's denormal ones. */
-static float float_of_half(uint16_t half)
-{
-	uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
-	uint32_t body = (uint32_t)(half & 0x7fffu) << 13;
-	float small = float_of_bits(body) * 0x1p112f;
-	uint32_t bits, beyond = body >= 0x7c00u << 13 ? 0xffffffffu : 0;
-
-	memcpy(&bits, &small, sizeof(bits));
-	bits = (bits & ~beyond) | ((body | 0x7f800000u) & beyond);
-	return float_of_bits(bits | sign);
-}
-
-static float float_of_bfloat(uint16_t bfloat)
-{
-	return float_of_bits((uint32_t)bfloat << 16);
-}
+#include "base/half.h"
 
 #define TAKE(type)							\
 	type value;							\
@@ -69,13 +44,13 @@ static double take_i64(const void *data, int64_t index)
 static double take_f16(const void *data, int64_t index)
 {
 	TAKE(uint16_t);
-	return (double)float_of_half(value);
+	return (double)kf_float_of_half(value);
 }
 
 static double take_bf16(const void *data, int64_t index)
 {
 	TAKE(uint16_t);
-	return (double)float_of_bfloat(value);
+	return (double)kf_float_of_bfloat(value);
 }
 
 static double take_f32(const void *data, int64_t index)
@@ -131,10 +106,10 @@ const float *kf_row_float(enum kf_dtype dtype, const void *data, int64_t offset,
 	half += offset;
 	if (dtype == KF_F16)
 		for (int i = 0; i < count; i++)
-			room[i] = float_of_half(half[i]);
+			room[i] = kf_float_of_half(half[i]);
 	else
 		for (int i = 0; i < count; i++)
-			room[i] = float_of_bfloat(half[i]);
+			room[i] = kf_float_of_bfloat(half[i]);
 	return room;
 }
 

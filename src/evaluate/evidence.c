@@ -1,6 +1,7 @@
 /* evidence.c - what was found, as JSON for the record. */
 #include <math.h>
 
+#include "evaluate/digest.h"
 #include "evaluate/feedback.h"
 
 #define PLAN_OPS	64u	/* operations of a plan on record */
@@ -200,6 +201,21 @@ static void add_plans(const struct kf_plans *plans, json_t *json)
 			&plans->prepare, PLAN_OPS));
 }
 
+/* Of a condensed bundle: how many elements of each output are looked at one by
+ * one; the others are in sums. */
+static json_t *samples(const struct kf_bundle *b)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < b->out_count; i++)
+		json_array_append_new(list, json_pack("{s:I, s:I, s:i, s:i}",
+			"elements", (json_int_t)b->out[i].numel, "one_by_one",
+			(json_int_t)kf_expect_count(&b->out[i],
+						    &b->set[0].digest[i]),
+			"chunk", KF_CHUNK, "sums", KF_CHUNK_SUMS));
+	return list;
+}
+
 void kf_evidence(struct kf_judgement *j)
 {
 	json_t *json = json_object();
@@ -210,6 +226,10 @@ void kf_evidence(struct kf_judgement *j)
 	json_object_set_new(json, "sets", sets(j));
 	if (j->failure.fault)
 		json_object_set_new(json, "failure", failure(j));
+	json_object_set_new(json, "judged_by", json_string(
+		j->req->bundle->condensed ? "samples" : "elements"));
+	if (j->req->bundle->condensed)
+		json_object_set_new(json, "samples", samples(j->req->bundle));
 	json_object_set_new(json, "q_max", value(j->q_max));
 	json_object_set_new(json, "rms_max", value(j->rms_max));
 	json_object_set_new(json, "same_bytes_in_another_process",

@@ -1,6 +1,8 @@
 /* feedback.c - what was found, as text for the next prompt. */
 #include "evaluate/feedback.h"
 
+#include "evaluate/digest.h"
+
 static void finish(struct kf_verdict *out, enum kf_state state,
 		   const char *reason)
 {
@@ -189,6 +191,23 @@ static const char *type_of(const struct kf_judgement *j, size_t output)
 	return kf_dtype_name(j->req->bundle->out[output].dtype);
 }
 
+/* Of a condensed bundle's outputs. */
+static void say_looked_at(struct kf_judgement *j, struct kf_buf *out)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	int64_t all = 0, windows = 0;
+
+	if (!b->condensed)
+		return;
+	for (size_t i = 0; i < b->out_count; i++) {
+		all += b->out[i].numel;
+		windows += kf_expect_count(&b->out[i], &b->set[0].digest[i]);
+	}
+	kf_buf_printf(out, "Judged by samples: of %lld elements %lld were "
+		      "looked at one by one, and all of them in sums.\n",
+		      (long long)all, (long long)windows);
+}
+
 static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_check *f = &j->failure;
@@ -218,6 +237,7 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 			      (long long)c->block_count, c->rms_max);
 	if (c->pattern[0])
 		kf_buf_printf(out, "Pattern: %s.\n", c->pattern);
+	say_looked_at(j, out);
 }
 
 static void say_worst(struct kf_judgement *j, struct kf_buf *out)
@@ -349,5 +369,6 @@ void kf_feedback_correct(struct kf_judgement *j)
 		      "error was %.3g of what is allowed.\n",
 		      j->shared.call_count, j->q_max / 16 > j->rms_max ?
 		      j->q_max / 16 : j->rms_max);
+	say_looked_at(j, out);
 	finish(j->out, KF_CORRECT, "");
 }

@@ -4,9 +4,12 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "evaluate/device.h"
+#include "evaluate/digest.h"
 #include "evaluate/expect.h"
 #include "evaluate/weaken.h"
+#include "problem/case.h"
 
 /* A process may live this long; its calls have deadlines of their own. */
 #define PROCESS_NS	(600 * KF_NS_PER_S)
@@ -15,6 +18,8 @@
 /* With more inputs and outputs, one process is made ahead at most, or none. */
 #define AHEAD_BYTES_TWO	(UINT64_C(256) << 20)
 #define AHEAD_BYTES_ONE	(UINT64_C(1) << 30)
+
+#define PRINT_BYTES	((size_t)16 << 20)	/* hashed by one thread */
 
 const char *kf_fault_reason(enum kf_fault fault)
 {
@@ -32,6 +37,19 @@ const char *kf_fault_reason(enum kf_fault fault)
 	return reason[fault];
 }
 
+static void typical_make(const struct kf_tensor_info *info,
+			 const struct kf_digest *digest, const float *react,
+			 const float *noise, struct kf_compare_typical *out)
+{
+	int64_t count = kf_expect_count(info, digest);
+
+	if (digest)	/* windows, one behind the other */
+		kf_compare_typical_make(1, &count, react, noise, out);
+	else
+		kf_compare_typical_make(info->rank, info->shape, react, noise,
+					out);
+}
+
 enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 				    const struct kf_evaluate_request *req,
 				    struct kf_err *err)
@@ -46,7 +64,8 @@ enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 	shared->typical = kf_alloc((b->out_count + 1) *
 				   sizeof(shared->typical[0]));
 	for (size_t i = 0; declared && i < b->out_count; i++)
-		kf_compare_typical_make(b->out[i].rank, b->out[i].shape,
+		typical_make(&b->out[i], declared->digest ?
+			&declared->digest[i] : NULL,
 			declared->react ? declared->react[i] : NULL,
 			declared->noise ? declared->noise[i] : NULL,
 			&shared->typical[i]);
@@ -308,8 +327,8 @@ static void write_inputs(struct kf_session *s, const struct kf_case *kase)
 	const struct kf_bundle *b = s->shared->req->bundle;
 
 	for (size_t i = 0; i < b->in_count; i++)
-		write_tensor(kf_worker_in(s->worker, i), kase->in[i],
-			     b->in[i].bytes);
+		if (kf_worker_in(s->worker, i))
+			kf_case_input(b, kase, i, kf_worker_in(s->worker, i));
 }
 
 /* --- after a call -------------------------------------------------------- */
@@ -320,7 +339,7 @@ static bool same_bytes(const void *now, const void *before, size_t bytes,
 	const unsigned char *a = now, *b = before;
 	size_t i = 0;
 
-	if (!now || !before || !bytes || memcmp(a, b, bytes) == 0)
+	if (!now || !before || kf_parallel_same(a, b, bytes))
 		return true;
 	while (a[i] == b[i])
 		i++;
@@ -339,8 +358,8 @@ static void check_inputs(struct kf_session *s, const struct kf_case *kase,
 		return;	/* shared memory is out of its reach */
 	}
 	for (size_t i = 0; i < b->in_count; i++)
-		if (!same_bytes(kf_worker_in(s->worker, i), kase->in[i],
-				b->in[i].bytes, &check->byte)) {
+		if (!kf_case_input_is(b, kase, i, kf_worker_in(s->worker, i),
+				      &check->byte)) {
 			check->fault = KF_FAULT_INPUT_CHANGED;
 			check->tensor = i;
 			return;
@@ -399,6 +418,18 @@ static void take_compare(struct kf_check *check, size_t i,
 	check->compare = *c;
 }
 
+static void judge_output(const struct kf_case *kase, size_t i,
+			 const struct kf_compare_request *r,
+			 bool by_kernelbench, struct kf_compare *c)
+{
+	if (kase->digest)
+		kf_digest_compare(r, &kase->digest[i], by_kernelbench, c);
+	else if (by_kernelbench)
+		kf_compare_kernelbench(r, c);
+	else
+		kf_compare_run(r, c);
+}
+
 static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 			  struct kf_check *check)
 {
@@ -411,7 +442,7 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 		struct kf_compare_request r = compare_request(s, kase, i);
 		struct kf_compare c;
 
-		kf_compare_run(&r, &c);
+		judge_output(kase, i, &r, false, &c);
 		check->good = check->good && c.end == KF_COMPARE_GOOD;
 		check->q_max = fmax(check->q_max, c.q_max);
 		check->rms_max = fmax(check->rms_max, c.rms_max);
@@ -419,7 +450,7 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 			take_compare(check, i, &c);
 		if (!check->kernelbench_applies)
 			continue;
-		kf_compare_kernelbench(&r, &c);
+		judge_output(kase, i, &r, true, &c);
 		if (c.end != KF_COMPARE_GOOD)
 			check->kernelbench_good = false;
 		if (by_kernelbench)
@@ -427,23 +458,46 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 	}
 }
 
+/* One output, in parts that threads share. */
+struct printing { const char *bytes; size_t size; uint64_t *part; };
+
+static void print_part(void *arg, size_t number)
+{
+	const struct printing *p = arg;
+	size_t at = number * PRINT_BYTES, end = at + PRINT_BYTES;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
+
+	end = end < p->size ? end : p->size;
+	for (; at + sizeof(word) <= end; at += sizeof(word)) {
+		memcpy(&word, p->bytes + at, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	for (; at < end; at++)
+		hash = (hash ^ (unsigned char)p->bytes[at]) *
+			UINT64_C(0x100000001b3);
+	p->part[number] = hash;
+}
+
 static uint64_t fingerprint(const struct kf_session *s)
 {
 	const struct kf_bundle *b = s->shared->req->bundle;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
+	uint64_t hash = 0;
 
 	for (size_t i = 0; i < b->out_count; i++) {
-		const char *bytes = kf_worker_out(s->worker, i);
-		size_t at = 0, size = b->out[i].bytes;
+		size_t count = (b->out[i].bytes + PRINT_BYTES - 1) /
+			PRINT_BYTES;
+		struct printing p = {
+			.bytes = kf_worker_out(s->worker, i),
+			.size = b->out[i].bytes,
+			.part = kf_alloc(count * sizeof(p.part[0])),
+		};
 
-		for (; at + sizeof(word) <= size; at += sizeof(word)) {
-			memcpy(&word, bytes + at, sizeof(word));
-			hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-			hash ^= hash >> 29;
-		}
-		for (; at < size; at++)
-			hash = (hash ^ (unsigned char)bytes[at]) *
-				UINT64_C(0x100000001b3);
+		kf_parallel(count, print_part, &p);
+		for (size_t k = 0; k < count; k++)
+			hash = (hash ^ p.part[k]) *
+				UINT64_C(0x9e3779b97f4a7c15);
+		free(p.part);
 	}
 	return hash;
 }
@@ -455,17 +509,20 @@ static bool resembles(const struct kf_session *s, const struct kf_case *kase,
 		      size_t i)
 {
 	const struct kf_tensor_info *info = &s->shared->req->bundle->out[i];
+	const struct kf_digest *digest = kase->digest ? &kase->digest[i] : NULL;
 	const void *got = kf_worker_out(s->worker, i);
-	int64_t step = info->numel / RESEMBLE_SAMPLES + 1;
+	int64_t count = kf_expect_count(info, digest);
+	int64_t step = count / RESEMBLE_SAMPLES + 1;
 
-	for (int64_t k = 0; k < info->numel; k += step) {
-		double a = kf_element(info->dtype, got, k);
+	for (int64_t k = 0; k < count; k += step) {
+		double a = kf_element(info->dtype, got,
+				      kf_digest_place(digest, k));
 		double b = kf_element(info->dtype, kase->expect[i], k);
 
 		if (!(fabs(a - b) <= 1e-3 * fabs(b)))
 			return false;
 	}
-	return info->numel > 0;
+	return count > 0;
 }
 
 /* The earlier case of this process whose result the output is, or NULL. */

@@ -153,6 +153,9 @@ enum kf_code kf_export_example(const struct kf_export_request *req,
 	enum kf_code code = KF_OK;
 	struct parts p = { 0 };
 
+	*written = false;
+	if (b->condensed)	/* too large by far */
+		return KF_OK;
 	for (size_t i = 0; i < b->in_count; i++)
 		add(&p, "inputs.", &b->in[i], declared->in[i]);
 	for (size_t i = 0; i < b->out_count; i++)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "problem/baseline.h"
+#include "problem/case.h"
 #include "problem/eager.h"
 #include "problem/reference.h"
 
@@ -115,9 +116,7 @@ static void write_case(struct eager *b, const struct kf_case *c)
 	const struct kf_bundle *bundle = b->bundle;
 
 	for (size_t i = 0; i < bundle->in_count; i++)
-		if (c->in[i] && bundle->in[i].bytes)
-			memcpy(b->arena + b->in_at[i], c->in[i],
-			       bundle->in[i].bytes);
+		kf_case_input(bundle, c, i, b->arena + b->in_at[i]);
 	for (size_t i = 0; c->weight && i < bundle->weight_count; i++)
 		if (bundle->weight[i].bytes)
 			memcpy(b->arena + b->weight_at[i], c->weight[i],

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "problem/bundle_cache.h"
@@ -33,6 +34,20 @@ static enum kf_code find_place(const char *cache, const char *content,
 	out->folder = kf_path_join(cache, "bundles");
 	out->entry = kf_path_join(out->folder, out->key);
 	return kf_mkdir_p(out->folder, err);
+}
+
+void kf_bundle_limits_find(const struct kf_problem_spec *spec,
+			   const char *folder, struct kf_bundle_limits *out)
+{
+	uint64_t memory = spec->memory_bytes / 3;
+	struct statvfs fs;
+
+	out->room_bytes = UINT64_MAX;	/* the file system will tell */
+	if (statvfs(folder, &fs) == 0)
+		out->room_bytes = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+	out->whole_bytes = out->room_bytes;
+	if (memory && memory < out->whole_bytes)
+		out->whole_bytes = memory;
 }
 
 static void release_place(struct place *place)

@@ -5,32 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "problem/safetensors.h"
+#include "problem/bundle_condensed.h"
 
 #define INFO_BYTES (16u << 20)
 #define TENSORS_MAX 16384
 #define CASES_MAX 128
 #define KIND_BYTES 32
 
-/* Everything that the bundle's pointers point into. */
-struct maps {
-	struct kf_safetensors *file;
-	size_t count;
-	json_t *seeds;		/* owned; holds the kinds of all cases */
-};
-
-struct loader {
-	int folder_fd;
-	struct kf_bundle *bundle;
-	struct maps *maps;
-	struct kf_err *err;
-};
-
 /* --- files, without following a link anywhere ---------------------------- */
 
 /* name is "part/file". The caller closes it. */
-static enum kf_code open_inside(const struct loader *l, const char *name,
-				int *fd)
+static enum kf_code open_inside(const struct kf_bundle_loader *l,
+				const char *name, int *fd)
 {
 	const char *slash = strchr(name, '/');
 	char *part = kf_strndup(name, (size_t)(slash - name));
@@ -51,8 +37,8 @@ static enum kf_code open_inside(const struct loader *l, const char *name,
 	return kf_fail(l->err, KF_E_INPUT, "bundle: %s is missing", name);
 }
 
-static enum kf_code read_json(const struct loader *l, const char *name,
-			      json_t **out)
+static enum kf_code read_json(const struct kf_bundle_loader *l,
+			      const char *name, json_t **out)
 {
 	struct kf_buf text = { .max = INFO_BYTES };
 	char chunk[8192];
@@ -78,7 +64,8 @@ static enum kf_code read_json(const struct loader *l, const char *name,
 	return code;
 }
 
-static enum kf_code map_file(const struct loader *l, const char *name,
+static enum kf_code map_file(const struct kf_bundle_loader *l,
+			     const char *name,
 			     const struct kf_safetensors **out)
 {
 	struct kf_safetensors *file = &l->maps->file[l->maps->count];
@@ -118,8 +105,8 @@ static bool read_shape(const json_t *shape, struct kf_tensor_info *out)
 				       &out->bytes);
 }
 
-static enum kf_code read_tensors(const struct loader *l, const char *member,
-				 bool none_allowed,
+static enum kf_code read_tensors(const struct kf_bundle_loader *l,
+				 const char *member, bool none_allowed,
 				 struct kf_tensor_info **out, size_t *count)
 {
 	const json_t *list = json_object_get(l->bundle->info, member);
@@ -149,7 +136,7 @@ static enum kf_code read_tensors(const struct loader *l, const char *member,
 	return KF_OK;
 }
 
-static enum kf_code read_scalars(const struct loader *l)
+static enum kf_code read_scalars(const struct kf_bundle_loader *l)
 {
 	const json_t *list = json_object_get(l->bundle->info, "scalars");
 	size_t number = json_array_size(list);
@@ -181,7 +168,7 @@ static enum kf_code read_scalars(const struct loader *l)
 	return KF_OK;
 }
 
-static enum kf_code read_info(const struct loader *l)
+static enum kf_code read_info(const struct kf_bundle_loader *l)
 {
 	struct kf_bundle *b = l->bundle;
 	const json_t *counts;
@@ -208,17 +195,17 @@ static enum kf_code read_info(const struct loader *l)
 	b->flops = kf_json_real(counts, "total", (double)NAN);
 	b->bytes = kf_json_real(b->info, "bytes", 0);
 	b->has_exact = json_is_string(json_object_get(b->info, "float64"));
+	b->condensed = json_is_object(json_object_get(b->info, "condensed"));
 	return KF_OK;
 }
 
 /* --- data ---------------------------------------------------------------- */
 
-/* The named tensor's data if it has info's shape and this type. */
-static enum kf_code find_data(const struct loader *l,
-			      const struct kf_safetensors *file,
-			      const char *name,
-			      const struct kf_tensor_info *info,
-			      enum kf_dtype dtype, const void **out)
+enum kf_code kf_bundle_find(const struct kf_bundle_loader *l,
+			    const struct kf_safetensors *file,
+			    const char *name,
+			    const struct kf_tensor_info *info,
+			    enum kf_dtype dtype, const void **out)
 {
 	const struct kf_safe_tensor *t = kf_safetensors_get(file, name);
 
@@ -234,7 +221,7 @@ static enum kf_code find_data(const struct loader *l,
 
 /* prefix.0, prefix.1, ... for each info that is not an empty slot; as is its
  * type, or float outputs only in another. */
-static enum kf_code find_all(const struct loader *l,
+static enum kf_code find_all(const struct kf_bundle_loader *l,
 			     const struct kf_safetensors *file,
 			     const char *prefix,
 			     const struct kf_tensor_info *info, size_t count,
@@ -248,14 +235,14 @@ static enum kf_code find_all(const struct loader *l,
 		if (!info[i].dtype || (as && info[i].dtype < KF_F16))
 			continue;
 		snprintf(name, sizeof(name), "%s.%zu", prefix, i);
-		code = find_data(l, file, name, &info[i], dtype, &out[i]);
+		code = kf_bundle_find(l, file, name, &info[i], dtype, &out[i]);
 		if (code)
 			return code;
 	}
 	return KF_OK;
 }
 
-static enum kf_code load_weights(const struct loader *l)
+static enum kf_code load_weights(const struct kf_bundle_loader *l)
 {
 	struct kf_bundle *b = l->bundle;
 	const struct kf_safetensors *file;
@@ -263,13 +250,13 @@ static enum kf_code load_weights(const struct loader *l)
 
 	b->weight_data = kf_alloc(b->weight_count * sizeof(void *));
 	for (size_t i = 0; i < b->weight_count && !code; i++)
-		code = find_data(l, file, b->weight[i].name, &b->weight[i],
+		code = kf_bundle_find(l, file, b->weight[i].name, &b->weight[i],
 				 b->weight[i].dtype, &b->weight_data[i]);
 	return code;
 }
 
-static enum kf_code load_inputs(const struct loader *l, const char *name,
-				struct kf_case *c)
+static enum kf_code load_inputs(const struct kf_bundle_loader *l,
+				const char *name, struct kf_case *c)
 {
 	const struct kf_bundle *b = l->bundle;
 	const struct kf_safetensors *file;
@@ -278,8 +265,9 @@ static enum kf_code load_inputs(const struct loader *l, const char *name,
 	if (code)
 		return code;
 	c->in = kf_alloc(b->in_count * sizeof(c->in[0]));
-	code = find_all(l, file, "in", b->in, b->in_count, KF_DTYPE_NONE,
-			c->in);
+	code = b->condensed ? kf_condensed_inputs(l, file, c) :
+		find_all(l, file, "in", b->in, b->in_count, KF_DTYPE_NONE,
+			 c->in);
 	if (code || strcmp(c->kind, "weights") != 0)
 		return code;
 	c->weight = kf_alloc(b->weight_count * sizeof(c->weight[0]));
@@ -287,12 +275,14 @@ static enum kf_code load_inputs(const struct loader *l, const char *name,
 			KF_DTYPE_NONE, c->weight);
 }
 
-static enum kf_code load_oracle(const struct loader *l, const char *name,
-				struct kf_case *c)
+static enum kf_code load_oracle(const struct kf_bundle_loader *l,
+				const char *name, struct kf_case *c)
 {
 	const struct kf_bundle *b = l->bundle;
 	bool scales = strcmp(c->kind, "stock") != 0;
 	size_t bytes = b->out_count * sizeof(void *);
+	struct kf_tensor_info *window = NULL;
+	const struct kf_tensor_info *out;
 	const struct kf_safetensors *file;
 	enum kf_code code = map_file(l, name, &file);
 
@@ -300,24 +290,29 @@ static enum kf_code load_oracle(const struct loader *l, const char *name,
 		return code;
 	c->expect = kf_alloc(bytes);
 	c->exact = kf_alloc(bytes);
-	code = find_all(l, file, "expect", b->out, b->out_count,
-			KF_DTYPE_NONE, c->expect);
-	if (!code && scales && b->has_exact)
-		code = find_all(l, file, "exact", b->out, b->out_count, KF_F64,
-				(const void **)c->exact);
 	c->react = kf_alloc(bytes);
 	c->noise = kf_alloc(bytes);
+	if (b->condensed)
+		code = kf_condensed_outputs(l, file, c, &window);
+	out = window ? window : b->out;
+	if (!code)
+		code = find_all(l, file, "expect", out, b->out_count,
+				KF_DTYPE_NONE, c->expect);
+	if (!code && scales && b->has_exact)
+		code = find_all(l, file, "exact", out, b->out_count, KF_F64,
+				(const void **)c->exact);
 	if (!code && scales)
-		code = find_all(l, file, "react", b->out, b->out_count, KF_F32,
+		code = find_all(l, file, "react", out, b->out_count, KF_F32,
 				(const void **)c->react);
 	if (!code && scales && b->has_exact)
-		code = find_all(l, file, "noise", b->out, b->out_count, KF_F32,
+		code = find_all(l, file, "noise", out, b->out_count, KF_F32,
 				(const void **)c->noise);
+	free(window);
 	return code;
 }
 
-static enum kf_code load_cases(const struct loader *l, const char *member,
-			       const char *file_prefix,
+static enum kf_code load_cases(const struct kf_bundle_loader *l,
+			       const char *member, const char *file_prefix,
 			       struct kf_case **out, size_t *count)
 {
 	const json_t *list = json_object_get(l->maps->seeds, member);
@@ -353,7 +348,7 @@ static enum kf_code load_cases(const struct loader *l, const char *member,
 enum kf_code kf_bundle_load(const char *folder, struct kf_bundle *out,
 			    struct kf_err *err)
 {
-	struct loader l = { .bundle = out, .err = err };
+	struct kf_bundle_loader l = { .bundle = out, .err = err };
 	enum kf_code code;
 
 	*out = (struct kf_bundle) { .flops = (double)NAN };
@@ -363,13 +358,15 @@ enum kf_code kf_bundle_load(const char *folder, struct kf_bundle *out,
 		return kf_fail_errno(err, "cannot open bundle %s", folder);
 	out->folder = kf_strdup(folder);
 	out->maps = l.maps = kf_alloc(sizeof(*l.maps));
-	l.maps->file = kf_alloc((4 * CASES_MAX + 1) *
+	l.maps->file = kf_alloc((4 * CASES_MAX + 2) *
 				sizeof(l.maps->file[0]));
 	code = read_info(&l);
 	if (!code)
 		code = read_json(&l, "oracle/seeds.json", &l.maps->seeds);
 	if (!code)
 		code = load_weights(&l);
+	if (!code && out->condensed)
+		code = map_file(&l, "inputs/base.safetensors", &l.base);
 	if (!code)
 		code = load_cases(&l, "sets", "set", &out->set,
 				  &out->set_count);
@@ -385,7 +382,7 @@ enum kf_code kf_bundle_load(const char *folder, struct kf_bundle *out,
 enum kf_code kf_bundle_from_info(const json_t *info, struct kf_bundle *out,
 				 struct kf_err *err)
 {
-	struct loader l = { .bundle = out, .err = err };
+	struct kf_bundle_loader l = { .bundle = out, .err = err };
 	enum kf_code code;
 
 	*out = (struct kf_bundle) { .flops = (double)NAN };
@@ -407,6 +404,8 @@ static void release_cases(struct kf_case *list, size_t count)
 		free(list[i].exact);
 		free(list[i].react);
 		free(list[i].noise);
+		free(list[i].fresh);
+		free(list[i].digest);
 	}
 	free(list);
 }
@@ -420,7 +419,7 @@ static void release_infos(struct kf_tensor_info *list, size_t count)
 
 void kf_bundle_release(struct kf_bundle *bundle)
 {
-	struct maps *maps = bundle->maps;
+	struct kf_bundle_maps *maps = bundle->maps;
 
 	for (size_t i = 0; maps && i < maps->count; i++)
 		kf_safetensors_release(&maps->file[i]);

@@ -11,7 +11,6 @@
 #include "problem/bundle_load.h"
 #include "problem/reference.h"
 
-#define FILE_BYTES (UINT64_C(4) << 30)
 #define RESULT_BYTES (64u << 10)
 #define POLL_NS (10 * KF_NS_PER_MS)
 #define SIZE_POLLS 25		/* polls between looks at the folder's size */
@@ -22,6 +21,7 @@ struct job {
 	const struct kf_problem *problem;
 	const struct kf_python *python;
 	struct kf_refusal refusal;
+	struct kf_bundle_limits limits;
 };
 
 /* Bytes of all files below folder_fd, which it closes; bounded in depth, for
@@ -59,7 +59,7 @@ static enum kf_code watch(struct job *job, struct kf_sandbox *box,
 			  const char *out_folder, struct kf_outcome *outcome,
 			  struct kf_err *err)
 {
-	uint64_t bytes = 0, most = KF_BUNDLE_BYTES;
+	uint64_t bytes = 0, most = job->limits.room_bytes;
 
 	for (unsigned i = 0; !kf_sandbox_ended(box); i++) {
 		if (i % SIZE_POLLS == 0)
@@ -72,9 +72,11 @@ static enum kf_code watch(struct job *job, struct kf_sandbox *box,
 				"limit", (double)NAN
 			};
 			return code ? code : kf_fail(err, KF_E_LIMIT,
-				"problem %s: more than %.1f GB were written; "
-				"choose smaller sizes with --set",
-				job->problem->name, (double)most / 1e9);
+				"problem %s: its bundle takes more than %.1f "
+				"GB, half of what was free; choose smaller "
+				"sizes with --set, or another place with "
+				"--cache", job->problem->name,
+				(double)most / 1e9);
 		}
 		kf_sleep_ns(POLL_NS);
 	}
@@ -107,28 +109,51 @@ static json_t *read_result(const char *out_folder)
 	return result;
 }
 
+/* KFORGE_BUNDLE_GB is for who has time and room, and for tests. */
+static uint64_t whole_bytes(const struct job *job)
+{
+	const char *asked = getenv("KFORGE_BUNDLE_GB");
+	double most = (double)KF_BUNDLE_BYTES, gb;
+
+	if (asked && kf_parse_double(asked, &gb) && gb >= 0)
+		most = gb * 1e9;
+	return most < (double)job->limits.whole_bytes ? (uint64_t)most :
+		job->limits.whole_bytes;
+}
+
+static json_t *new_request(const struct job *job, const char *out_folder)
+{
+	uint64_t whole = whole_bytes(job);
+
+	return json_pack("{s:s, s:I, s:I, s:I, s:b, s:n}",
+			 "out", out_folder,
+			 "bytes_whole", (json_int_t)whole, "bytes_max",
+			 (json_int_t)job->limits.room_bytes, "memory_bytes",
+			 (json_int_t)job->spec->memory_bytes,
+			 "light", (int)job->spec->light, "seed");
+}
+
 static enum kf_code run_reference(void *arg, const char *job_folder,
 				  const char *out_folder, struct kf_err *err)
 {
 	struct job *job = arg;
 	const struct kf_problem_spec *spec = job->spec;
 	const char *name = job->problem->name;
-	json_t *request = json_pack("{s:s, s:I, s:b, s:n}",
-				    "out", out_folder,
-				    "bytes_max", (json_int_t)KF_BUNDLE_BYTES,
-				    "light", (int)spec->light, "seed");
+	json_t *request;
 	struct kf_reference_spec reference = {
 		.problem_spec = spec, .problem = job->problem,
 		.python = job->python,
 		.mode = "bundle", .job_folder = job_folder,
-		.out_folder = out_folder, .request = request,
-		.wall_ns = spec->timeout_ns, .file_bytes = FILE_BYTES,
+		.out_folder = out_folder, .wall_ns = spec->timeout_ns,
 	};
 	struct kf_outcome outcome = { 0 };
 	struct kf_sandbox *box = NULL;
 	json_t *result = NULL;
 	enum kf_code code;
 
+	kf_bundle_limits_find(spec, out_folder, &job->limits);
+	reference.file_bytes = job->limits.room_bytes;
+	reference.request = request = new_request(job, out_folder);
 	if (spec->light)
 		json_object_set_new(request, "seconds",
 				    json_real((double)spec->timeout_ns / 1e9));

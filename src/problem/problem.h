@@ -147,8 +147,34 @@ struct kf_refusal {
 
 struct kf_scalar_info { char kind; int64_t i; double f; };
 
+#define KF_CHUNK 4096		/* elements */
+#define KF_CHUNK_SUMS 4
+
+/* How an input is made of the kept one: x * column * row - shift. */
+struct kf_fresh {
+	const float *column;	/* [KF_CHUNK], again and again; NULL: the kept
+				   one as it is */
+	const float *row;	/* one for each chunk */
+	double shift;
+};
+
+/* What a condensed bundle keeps of an output. */
+struct kf_digest {
+	/* [chunk_count][KF_CHUNK_SUMS], of elements times signs, which are +-1:
+	 * [KF_CHUNK_SUMS][KF_CHUNK]. */
+	const double *sums;
+	const int8_t *signs;
+	const double *scale;	/* [chunk_count]; root of the sum of sigma^2 */
+	int64_t chunk_count;
+	const int64_t *at;	/* [window_count]; where each begins */
+	int64_t window_count, window;	/* elements of each */
+};
+
 /* One set or one stock entry. Data pointers lie in mapped files, read-only.
- * All arrays but weight are there; an element is NULL where it is said so. */
+ * All arrays but weight are there; an element is NULL where it is said so. In
+ * a condensed bundle in[] are the kept inputs, and case.h makes the case's own;
+ * expect, exact, react and noise are those of the windows, one behind the
+ * other. */
 struct kf_case {
 	const char *kind;	/* "declared", "changed", "zero_mean", "wide",
 				   "tail", "small", "weights", "stock" */
@@ -163,6 +189,8 @@ struct kf_case {
 				   in stock entries */
 	const float **noise;	/* [out_count]; max_j |r(x_j) - y(x_j)|; NULL where
 				   react or exact is */
+	struct kf_fresh *fresh;		/* [in_count]; NULL: not condensed */
+	struct kf_digest *digest;	/* [out_count]; likewise */
 };
 
 struct kf_bundle {
@@ -181,6 +209,7 @@ struct kf_bundle {
 	bool has_exact;			/* false: judged against the reference's own
 					   dtype and its perturbed runs */
 	json_t *info;			/* owned; public/bundle.json */
+	bool condensed;			/* cases have fresh and digest */
 	bool made_now;			/* false: found in the cache */
 	/* Owned; its folder in the cache, or where that would be: there also
 	 * after kf_bundle_open has failed, NULL if it failed before it knew.

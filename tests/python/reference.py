@@ -91,12 +91,14 @@ class Case(unittest.TestCase):
     def load(self, text):
         return problem.Problem(self.file(text))
 
-    def bundle(self, text, bytes_max=1 << 30, seed=7, **more):
+    def bundle(self, text, bytes_max=1 << 30, bytes_whole=1 << 30, seed=7,
+               **more):
         """Makes one; returns (result.json, bundle.json or None)."""
         out = os.path.join(self.folder.name, "out")
         os.makedirs(out, exist_ok=True)
         bundle.main({"problem": self.file(text), "out": out, "threads": 1,
-                     "bytes_max": bytes_max, "seed": seed, **more})
+                     "bytes_whole": bytes_whole, "bytes_max": bytes_max,
+                     "seed": seed, **dict({"memory_bytes": 1 << 34}, **more)})
         with open(os.path.join(out, "result.json")) as file:
             result = json.load(file)
         info = None
@@ -186,13 +188,15 @@ class C:
                 self.assertLess(len(result["error"]["text"]), 700)
 
     def test_a_bundle_over_the_limit_is_not_begun(self):
-        result, _ = self.bundle(model("return x"), bytes_max=1000)
+        result, _ = self.bundle(model("return x"), bytes_max=1000,
+                                bytes_whole=1000)
         self.assertEqual(result["error"]["kind"], "limit")
         self.assertFalse(os.path.exists(
             os.path.join(self.folder.name, "out", "inputs")))
 
     def test_how_much_too_large_it_is_is_told(self):
-        result, _ = self.bundle(model("return x"), bytes_max=1000)
+        result, _ = self.bundle(model("return x"), bytes_max=1000,
+                                bytes_whole=1000)
         self.assertGreater(result["error"]["ratio"], 1)
 
     def test_what_would_take_too_long_is_not_begun(self):
@@ -863,13 +867,21 @@ class TapResult(unittest.TestResult):
         super().stopTest(test)
 
 
-def main():
-    warnings.simplefilter("ignore")
+def run_module(module):
+    """All of a module's own tests; its exit status."""
     torch.set_num_threads(1)
-    suite = unittest.defaultTestLoader.loadTestsFromModule(
-        sys.modules[__name__])
+    suite = unittest.TestSuite(
+        unittest.defaultTestLoader.loadTestsFromTestCase(case)
+        for case in vars(module).values() if isinstance(case, type) and
+        issubclass(case, unittest.TestCase) and
+        case.__module__ == module.__name__)
     print("1..%d" % suite.countTestCases())
     return 0 if suite.run(TapResult()).wasSuccessful() else 1
+
+
+def main():
+    warnings.simplefilter("ignore")
+    return run_module(sys.modules[__name__])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,124 @@
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define THREADS_MAX 64
+#define PART_BYTES ((size_t)8 << 20)	/* smaller ones are not worth a thread */
+#define PATTERN_STEP ((size_t)1 << 16)
+
+struct loop {
+	void (*work)(void *arg, size_t i);
+	void *arg;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *run(void *arg)
+{
+	struct loop *loop = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&loop->next, 1)) < loop->count)
+		loop->work(loop->arg, i);
+	return NULL;
+}
+
+void kf_parallel(size_t count, void (*work)(void *arg, size_t i), void *arg)
+{
+	struct loop loop = { .work = work, .arg = arg, .count = count };
+	size_t threads = count < 2 ? 1 : kf_processors(), started = 0;
+	pthread_t thread[THREADS_MAX];
+
+	threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+	threads = threads < count ? threads : count;
+	/* Where no more threads can be had, fewer do all of it. */
+	while (started + 1 < threads &&
+	       pthread_create(&thread[started], NULL, run, &loop) == 0)
+		started++;
+	run(&loop);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* --- bytes ---------------------------------------------------------------- */
+
+struct bytes {
+	unsigned char *to;
+	const unsigned char *from;
+	size_t bytes;
+	uint32_t pattern;
+	atomic_bool differs;
+};
+
+static size_t parts_of(size_t bytes)
+{
+	return (bytes + PART_BYTES - 1) / PART_BYTES;
+}
+
+static size_t part_bytes(const struct bytes *b, size_t part)
+{
+	size_t left = b->bytes - part * PART_BYTES;
+
+	return left < PART_BYTES ? left : PART_BYTES;
+}
+
+static void copy_part(void *arg, size_t part)
+{
+	const struct bytes *b = arg;
+
+	memcpy(b->to + part * PART_BYTES, b->from + part * PART_BYTES,
+	       part_bytes(b, part));
+}
+
+void kf_parallel_copy(void *to, const void *from, size_t bytes)
+{
+	struct bytes b = { .to = to, .from = from, .bytes = bytes };
+
+	kf_parallel(parts_of(bytes), copy_part, &b);
+}
+
+static void compare_part(void *arg, size_t part)
+{
+	struct bytes *b = arg;
+
+	if (!atomic_load(&b->differs) &&
+	    memcmp(b->to + part * PART_BYTES, b->from + part * PART_BYTES,
+		   part_bytes(b, part)) != 0)
+		atomic_store(&b->differs, true);
+}
+
+bool kf_parallel_same(const void *one, const void *two, size_t bytes)
+{
+	struct bytes b = { .to = (unsigned char *)one, .from = two,
+			   .bytes = bytes };
+
+	kf_parallel(parts_of(bytes), compare_part, &b);
+	return !atomic_load(&b.differs);
+}
+
+static void fill_part(void *arg, size_t part)
+{
+	const struct bytes *b = arg;
+	unsigned char *data = b->to + part * PART_BYTES;
+	size_t bytes = part_bytes(b, part);
+	size_t done = bytes < sizeof(b->pattern) ? bytes : sizeof(b->pattern);
+
+	memcpy(data, &b->pattern, done);
+	while (done < bytes) {
+		size_t more = done < bytes - done ? done : bytes - done;
+
+		/* Doubling: the copies are as fast as memory. */
+		if (more > PATTERN_STEP)
+			more = PATTERN_STEP;
+		memcpy(data + done, data, more);
+		done += more;
+	}
+}
+
+void kf_parallel_fill(void *data, size_t bytes, uint32_t pattern)
+{
+	struct bytes b = { .to = data, .bytes = bytes, .pattern = pattern };
+
+	kf_parallel(parts_of(bytes), fill_part, &b);
+}

@@ -1,0 +1,21 @@
+/*
+ * parallel.h - one loop on all processors that this process may use.
+ *
+ * The threads begin and end within the call, so that there is one thread again
+ * when a child process is made. work is called once for each i < count, in any
+ * order, at the same time.
+ */
+#ifndef KF_BASE_PARALLEL_H
+#define KF_BASE_PARALLEL_H
+
+#include "base/base.h"
+
+void kf_parallel(size_t count, void (*work)(void *arg, size_t i), void *arg);
+
+/* memcpy, memcmp == 0, and the pattern again and again from the start of data;
+ * on several processors where it is worth it. */
+void kf_parallel_copy(void *to, const void *from, size_t bytes);
+bool kf_parallel_same(const void *a, const void *b, size_t bytes);
+void kf_parallel_fill(void *data, size_t bytes, uint32_t pattern);
+
+#endif

@@ -1,0 +1,250 @@
+#include "problem/case.h"
+
+#include <stdatomic.h>
+
+#include "base/half.h"
+#include "base/parallel.h"
+
+#define PART (INT64_C(64) * KF_CHUNK)	/* elements for one thread */
+
+/* --- elements as double and back ------------------------------------------ */
+
+static void read_elements(enum kf_dtype dtype, const void *data, int64_t at,
+			  int64_t count, double *out)
+{
+	const uint16_t *half = (const uint16_t *)data + at;
+
+	switch (dtype) {
+	case KF_F16:
+		for (int64_t i = 0; i < count; i++)
+			out[i] = (double)kf_float_of_half(half[i]);
+		break;
+	case KF_BF16:
+		for (int64_t i = 0; i < count; i++)
+			out[i] = (double)kf_float_of_bfloat(half[i]);
+		break;
+	case KF_F32:
+		for (int64_t i = 0; i < count; i++)
+			out[i] = (double)((const float *)data)[at + i];
+		break;
+	default:	/* others are not made again */
+		memcpy(out, (const double *)data + at,
+		       (size_t)count * sizeof(double));
+	}
+}
+
+/* As torch does: to the 16-bit types by way of float. */
+static void write_elements(enum kf_dtype dtype, const double *from,
+			   int64_t count, void *to)
+{
+	uint16_t *half = to;
+
+	switch (dtype) {
+	case KF_F16:
+		for (int64_t i = 0; i < count; i++)
+			half[i] = kf_half_of_float((float)from[i]);
+		break;
+	case KF_BF16:
+		for (int64_t i = 0; i < count; i++)
+			half[i] = kf_bfloat_of_float((float)from[i]);
+		break;
+	case KF_F32:
+		for (int64_t i = 0; i < count; i++)
+			((float *)to)[i] = (float)from[i];
+		break;
+	default:
+		memcpy(to, from, (size_t)count * sizeof(double));
+	}
+}
+
+/* --- making --------------------------------------------------------------- */
+
+struct making {
+	const struct kf_tensor_info *info;
+	const struct kf_fresh *fresh;
+	const void *base;
+	bool tail;
+};
+
+static struct making making_of(const struct kf_bundle *bundle,
+			       const struct kf_case *kase, size_t i)
+{
+	return (struct making) {
+		.info = &bundle->in[i], .fresh = &kase->fresh[i],
+		.base = kase->in[i],
+		.tail = strcmp(kase->kind, "tail") == 0 && bundle->in[i].rank,
+	};
+}
+
+static bool is_made(const struct kf_case *kase, size_t i)
+{
+	return kase->fresh && kase->fresh[i].column;
+}
+
+/* The last eighth of the last axis times 8, of what was rounded already. */
+static void raise_tail(const struct making *m, int64_t at, int64_t count,
+		       double *value)
+{
+	int64_t row = m->info->shape[m->info->rank - 1];
+	int64_t from = row - (row / 8 ? row / 8 : 1);
+
+	for (int64_t i = 0, place = at % row; i < count; i++, place++) {
+		if (place == row)
+			place = 0;
+		if (place >= from)
+			value[i] *= 8;
+	}
+}
+
+/* Elements of one chunk. The products are exact; only the shift and the type
+ * round. */
+static void make_in_chunk(const struct making *m, int64_t at, int count,
+			  char *to)
+{
+	const float *column = m->fresh->column + at % KF_CHUNK;
+	double row = (double)m->fresh->row[at / KF_CHUNK];
+	double value[KF_CHUNK];
+
+	read_elements(m->info->dtype, m->base, at, count, value);
+	for (int i = 0; i < count; i++)
+		value[i] = value[i] * (double)column[i] * row -
+			m->fresh->shift;
+	write_elements(m->info->dtype, value, count, to);
+	if (!m->tail)
+		return;
+	read_elements(m->info->dtype, to, 0, count, value);
+	raise_tail(m, at, count, value);
+	write_elements(m->info->dtype, value, count, to);
+}
+
+static void make(const struct making *m, int64_t first, int64_t count,
+		 char *to)
+{
+	size_t size = kf_dtype_bytes(m->info->dtype);
+
+	for (int64_t at = first; at < first + count;) {
+		int64_t n = KF_CHUNK - at % KF_CHUNK;
+
+		n = n < first + count - at ? n : first + count - at;
+		make_in_chunk(m, at, (int)n, to + (size_t)(at - first) * size);
+		at += n;
+	}
+}
+
+void kf_case_input_part(const struct kf_bundle *bundle,
+			const struct kf_case *kase, size_t i, int64_t first,
+			int64_t count, void *to)
+{
+	size_t size = kf_dtype_bytes(bundle->in[i].dtype);
+	struct making m;
+
+	if (is_made(kase, i)) {
+		m = making_of(bundle, kase, i);
+		make(&m, first, count, to);
+	} else if (kase->in[i] && count) {
+		memcpy(to, (const char *)kase->in[i] + (size_t)first * size,
+		       (size_t)count * size);
+	}
+}
+
+/* --- all of an input ------------------------------------------------------ */
+
+struct all {
+	struct making making;
+	char *to;
+	const char *data;		/* to be compared instead */
+	atomic_size_t first_byte;	/* that differs; SIZE_MAX: none */
+};
+
+static int64_t part_count(const struct all *all, size_t part)
+{
+	int64_t left = all->making.info->numel - (int64_t)part * PART;
+
+	return left < PART ? left : PART;
+}
+
+static void make_part(void *arg, size_t part)
+{
+	struct all *all = arg;
+	size_t size = kf_dtype_bytes(all->making.info->dtype);
+
+	make(&all->making, (int64_t)part * PART, part_count(all, part),
+	     all->to + part * (size_t)PART * size);
+}
+
+static size_t parts_of(const struct kf_tensor_info *info)
+{
+	return (size_t)((info->numel + PART - 1) / PART);
+}
+
+void kf_case_input(const struct kf_bundle *bundle, const struct kf_case *kase,
+		   size_t i, void *to)
+{
+	const struct kf_tensor_info *info = &bundle->in[i];
+	struct all all = { .to = to };
+
+	if (is_made(kase, i)) {
+		all.making = making_of(bundle, kase, i);
+		kf_parallel(parts_of(info), make_part, &all);
+	} else if (kase->in[i] && info->bytes) {
+		kf_parallel_copy(to, kase->in[i], info->bytes);
+	}
+}
+
+static size_t first_difference(const char *a, const char *b, size_t bytes)
+{
+	size_t i = 0;
+
+	if (memcmp(a, b, bytes) == 0)
+		return SIZE_MAX;
+	while (a[i] == b[i])
+		i++;
+	return i;
+}
+
+static void note_first(struct all *all, size_t byte)
+{
+	size_t before = atomic_load(&all->first_byte);
+
+	while (byte < before &&
+	       !atomic_compare_exchange_weak(&all->first_byte, &before, byte))
+		;
+}
+
+static void compare_part(void *arg, size_t part)
+{
+	struct all *all = arg;
+	int64_t count = part_count(all, part);
+	size_t size = kf_dtype_bytes(all->making.info->dtype), byte;
+	size_t at = part * (size_t)PART * size;
+	char *made = kf_alloc((size_t)count * size);
+
+	make(&all->making, (int64_t)part * PART, count, made);
+	byte = first_difference(made, all->data + at, (size_t)count * size);
+	if (byte != SIZE_MAX)
+		note_first(all, at + byte);
+	free(made);
+}
+
+bool kf_case_input_is(const struct kf_bundle *bundle,
+		      const struct kf_case *kase, size_t i, const void *data,
+		      int64_t *byte)
+{
+	const struct kf_tensor_info *info = &bundle->in[i];
+	struct all all = { .data = data };
+
+	if (!data || !kase->in[i] || !info->bytes)
+		return true;
+	if (!is_made(kase, i)) {
+		if (kf_parallel_same(data, kase->in[i], info->bytes))
+			return true;
+		*byte = (int64_t)first_difference(kase->in[i], data,
+						  info->bytes);
+		return false;
+	}
+	all.making = making_of(bundle, kase, i);
+	atomic_init(&all.first_byte, SIZE_MAX);
+	kf_parallel(parts_of(info), compare_part, &all);
+	*byte = (int64_t)atomic_load(&all.first_byte);
+	return atomic_load(&all.first_byte) == SIZE_MAX;
+}
