@@ -12,7 +12,7 @@
 
 #include "problem/bundle_load.h"
 
-#define INFO "{\"format\":4," \
+#define INFO "{\"format\":5," \
 	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[2]}," \
 		"{\"name\":\"m\",\"dtype\":\"none\",\"shape\":[]," \
 		"\"matters\":false}]," \
@@ -143,11 +143,11 @@ static void test_one_wrong_file_spoils_it(void **state)
 		{ "public/bundle.json", "{", 0 },
 		{ "public/bundle.json", "[]", 0 },
 		{ "public/bundle.json", "{\"format\":1}", 0 },
-		{ "public/bundle.json", "{\"format\":4,\"inputs\":7}", 0 },
-		{ "public/bundle.json", "{\"format\":4,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":5,\"inputs\":7}", 0 },
+		{ "public/bundle.json", "{\"format\":5,\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"none\",\"shape\":[]}],"
 		  "\"scalars\":[{\"kind\":\"x\",\"value\":1}]}", 0 },
-		{ "public/bundle.json", "{\"format\":4,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":5,\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"float32\","
 		  "\"shape\":[4294967296,4294967296]}]}", 0 },
 		{ "oracle/seeds.json", "{}", 0 },
