@@ -16,12 +16,14 @@
 #define JOBS_MAX 1000000
 #define POLL_MS 200
 #define RESCAN_NS (500 * KF_NS_PER_MS)
+#define DEATHS_MAX 2		/* of processes that judged one job */
 
 enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
 
 struct entry {
 	char *folder;		/* owned */
 	enum progress progress;
+	unsigned deaths;	/* of processes that judged it */
 	json_t *answer;		/* owned; of kf_work_folder; NULL: none */
 };
 
@@ -304,43 +306,62 @@ static enum kf_code begin_some(struct session *s, struct kf_err *err)
 	return code;
 }
 
-static void note_death(struct entry *e, const struct kf_pool_answer *how)
+/* A job that kills whoever judges it must not be tried for ever: error.json
+ * settles it for this time. */
+static void give_up(struct entry *e, const struct kf_pool_answer *how)
 {
-	char text[128];
+	struct kf_err trouble = { 0 }, err = { 0 };
 
-	snprintf(text, sizeof(text), "the process of kforge that judged it "
-		 "died (%s %d); it is tried again the next time",
-		 how->signal ? "signal" : "status",
-		 how->signal ? how->signal : how->status);
-	e->answer = trouble_to_json(e, "io", text);
+	kf_fail(&trouble, KF_E_IO, "the process of kforge that judged it died "
+		"%u times (%s %d); it is tried again the next time", e->deaths,
+		how->signal ? "signal" : "status",
+		how->signal ? how->signal : how->status);
+	if (!has_its_result(e->folder) &&
+	    kf_job_note_trouble(e->folder, &trouble, &err))
+		fprintf(stderr, "kforge: %s\n", err.text);
+	e->answer = trouble_to_json(e, "io", trouble.text);
+}
+
+static void wait_for_turn(struct session *s, struct entry *e)
+{
+	json_decref(e->answer);
+	e->answer = NULL;
+	e->progress = TAKEN;
+	s->taken++;
+}
+
+static void take_answer(struct session *s, const struct kf_pool_answer *answer)
+{
+	struct entry *e = &s->entry[answer->tag];
+
+	e->deaths += !answer->text;
+	if (!answer->text && e->deaths < DEATHS_MAX && !s->interrupted) {
+		wait_for_turn(s, e);
+		return;
+	}
+	if (!answer->text)
+		give_up(e, answer);
+	else if (kf_json_parse(answer->text, answer->len, "an answer",
+			       &e->answer, NULL))
+		e->answer = NULL;
+	if (strcmp(end_of(e), "taken") == 0) {
+		wait_for_turn(s, e);
+		return;
+	}
+	e->progress = FINISHED;
+	s->finished += has_result(e);
+	if (strcmp(end_of(e), "stopped") == 0)
+		e->progress = STOPPED;
+	else
+		show_end(s, e);
 }
 
 static void take_answers(struct session *s)
 {
 	struct kf_pool_answer answer;
 
-	while (kf_pool_answer(s->pool, &answer)) {
-		struct entry *e = &s->entry[answer.tag];
-
-		if (!answer.text)
-			note_death(e, &answer);
-		else if (kf_json_parse(answer.text, answer.len, "an answer",
-				       &e->answer, NULL))
-			e->answer = NULL;
-		if (strcmp(end_of(e), "taken") == 0) {
-			json_decref(e->answer);
-			e->answer = NULL;
-			e->progress = TAKEN;
-			s->taken++;
-			continue;
-		}
-		e->progress = FINISHED;
-		s->finished += has_result(e);
-		if (strcmp(end_of(e), "stopped") == 0)
-			e->progress = STOPPED;
-		else
-			show_end(s, e);
-	}
+	while (kf_pool_answer(s->pool, &answer))
+		take_answer(s, &answer);
 }
 
 /* New jobs appear in whole: job.json is what is written last. */

@@ -167,6 +167,10 @@ KF_MUST_CHECK enum kf_code kf_job_open_and_judge(struct kf_targets *targets,
 		const struct kf_job_steps *steps, struct kf_judged *out,
 		struct kf_err *err);
 
+/* Writes error.json: why the job of this folder could not be judged. */
+KF_MUST_CHECK enum kf_code kf_job_note_trouble(const char *folder,
+		const struct kf_err *trouble, struct kf_err *err);
+
 enum kf_job_end {
 	KF_JOB_DONE,		/* judged now */
 	KF_JOB_HAD_RESULT,	/* judged before, just as it is now */

@@ -145,7 +145,7 @@ static enum kf_code judge(struct kf_targets *targets, const char *folder,
 }
 
 /* What could not be judged says so in its folder, and is tried again. */
-static enum kf_code note_trouble(const char *folder,
+enum kf_code kf_job_note_trouble(const char *folder,
 				 const struct kf_err *trouble,
 				 struct kf_err *err)
 {
@@ -218,7 +218,7 @@ static enum kf_code run_claimed(struct kf_targets *targets,
 		return KF_OK;
 	out->end = KF_JOB_TROUBLE;
 	out->trouble = trouble;
-	return note_trouble(folder, &trouble, err);
+	return kf_job_note_trouble(folder, &trouble, err);
 }
 
 enum kf_code kf_job_run(struct kf_targets *targets, const char *folder,

@@ -432,6 +432,32 @@ def test_a_worker_that_dies_takes_only_its_own_line(scratch):
     assert run.status == 0, run
 
 
+def kill_who_judges(process, folder):
+    """Once it has begun with this job."""
+    wait_for(lambda: workers(process) and (folder / "work").exists(),
+             "a process that judges the job")
+    os.kill(workers(process)[0], signal.SIGKILL)
+    shutil.rmtree(folder / "work", ignore_errors=True)
+
+
+def test_a_job_that_kills_its_judges_is_given_up(scratch):
+    doomed = job(scratch / "jobs" / "doomed", "slow")
+    process = start("judge", scratch / "jobs", "--watch", "--jobs", "1")
+    for _ in range(2):
+        assert not (doomed / "error.json").exists()
+        kill_who_judges(process, doomed)
+    wait_for((doomed / "error.json").exists, "the end of trying")
+    error = json.loads((doomed / "error.json").read_text())
+    assert error["kind"] == "io" and "died 2 times" in error["text"], error
+    shutil.rmtree(doomed / "work", ignore_errors=True)
+    good = job(scratch / "jobs" / "good")
+    wait_for((good / "result.json").exists, "the next job")
+    assert not (doomed / "work").exists()
+    process.send_signal(signal.SIGINT)
+    run = finish(process)
+    assert run.err.count("died 2 times") == 1, run
+
+
 def test_a_reader_that_leaves_ends_it_quietly(_):
     process = converse(*LINES, "--jobs", "1")
     say(process, request(1))
