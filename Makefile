@@ -259,7 +259,8 @@ endif
 
 # Every verdict names its judge by what decided about it.
 JUDGE_SRC := $(sort $(wildcard src/evaluate/*.[ch] src/runner/*.[ch] \
-	src/platform/*.[ch] src/platform/*/*.[ch]))
+	src/platform/*.[ch] src/platform/*/*.[ch] python/candidate.py \
+	python/kforge_candidate/*.py))
 $(BUILD)/obj/src/evaluate/about.o: $(JUDGE_SRC)
 $(BUILD)/obj/src/evaluate/about.o: private INSTRUMENT += -DKF_JUDGE_SOURCES='"$(shell \
 	cat $(JUDGE_SRC) | sha256sum | cut -c1-64)"'

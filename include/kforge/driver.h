@@ -15,6 +15,9 @@
  *            kforge-runner device), for they touch code that nobody has
  *            reviewed. find and build may fork: never call them in a
  *            process that has opened a device, whose threads may hold locks.
+ *            Programs of a driver that says `python` are run by a Python that
+ *            has torch (python/candidate.py) instead: only find, build and
+ *            paths of its table are called, and the other functions are NULL.
  * Threads:   tables never change. A kf_device belongs to the thread that
  *            opened it.
  * Errors:    the code returned, and the words in *err, tell of trouble of
@@ -245,7 +248,31 @@ struct kf_driver {
 	 * times in *trace (borrowed as long as the device is open), and may
 	 * take longer for it. Called after load. NULL: it cannot. */
 	void (*trace)(struct kf_device *dev, struct kf_trace *trace);
+
+	/* Programs are Python files: what loads them, and brings tensors there
+	 * and back, is python/candidate.py. Its build command may name
+	 * {python} and {python_home}. */
+	bool python;
+	/* What sentences call that which a call runs and that which runs when
+	 * weights change; NULL: "kf_forward" and "kf_prepare". */
+	const char *forward_name, *prepare_name;
 };
+
+/* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,
+ * programs compute on the shared memory itself. */
+static inline bool kf_driver_moves(const struct kf_driver *driver)
+{
+	return driver->two_part || driver->python;
+}
+/* "kf_forward", or as the driver's programs call it. */
+static inline const char *kf_driver_entry(const struct kf_driver *driver,
+					  bool preparing)
+{
+	const char *own = preparing ? driver->prepare_name :
+		driver->forward_name;
+
+	return own ? own : preparing ? "kf_prepare" : "kf_forward";
+}
 
 /* Every driver of this build; the last entry is NULL. */
 extern const struct kf_driver *const kf_drivers[];

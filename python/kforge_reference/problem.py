@@ -160,13 +160,16 @@ class Problem:
         except (Exception, SystemExit) as error:
             raise from_exception(what, self.path, error) from None
 
-    def construct(self):
-        """A new Model; the same one every time."""
+    def init_arguments(self):
+        """(args, kwargs) of the constructor."""
         with self._guard("get_init_inputs()"):
             seed_all(BUILD_SEED)
             get = getattr(self.module, "get_init_inputs", list)
-            given = get()
-        args, kwargs = self._split(given)
+            return self._split(get())
+
+    def construct(self):
+        """A new Model; the same one every time."""
+        args, kwargs = self.init_arguments()
         with self._guard("Model()"), torch.no_grad():
             seed_all(BUILD_SEED)
             return device.put(self.module.Model(*args, **kwargs))

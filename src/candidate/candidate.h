@@ -75,6 +75,13 @@ void kf_candidate_extract(const struct kf_extract_request *req,
 KF_MUST_CHECK enum kf_code kf_candidate_read(const char *const *path,
 		size_t count, const struct kf_platform *platform,
 		struct kf_candidate *out, struct kf_err *err);
+/* The form of the platform's (struct kf_platform) that files, or a folder of
+ * them, have; *form is NULL where they do not tell: then it is the default one,
+ * or reading them says what is wrong. Caller frees. A Python file is a program
+ * only if it defines ModelNew. */
+KF_MUST_CHECK enum kf_code kf_candidate_form(const char *platform_name,
+		const char *const *path, size_t count, char **form,
+		struct kf_err *err);
 /* Writes its files into dir (made if absent). */
 KF_MUST_CHECK enum kf_code kf_candidate_write(
 		const struct kf_candidate *candidate, const char *dir,

@@ -29,6 +29,10 @@ void kf_candidate_note(struct kf_candidate *candidate, const char *fmt, ...)
 	KF_PRINTF(2, 3);
 void kf_candidate_add(struct kf_candidate *candidate, const char *name,
 		      const char *text, size_t len);
+/* The platform's file that this path is, by its name, or (unless by_name) by
+ * what its name ends in; file_count if none, or if that fits several. */
+size_t kf_platform_place(const struct kf_platform *platform, const char *path,
+			 bool by_name);
 /* "program.c" or "kernels.cu and host.c": the platform's files in words. */
 void kf_platform_files_text(const struct kf_platform *platform,
 			    char *out, size_t size);

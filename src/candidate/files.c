@@ -35,16 +35,15 @@ static bool is_python_name(const char *path)
 	return strcasecmp(extension(path), ".py") == 0;
 }
 
-/* The platform's file that this path is; file_count if none, or if its
- * extension fits several. */
-static size_t place_of(const struct kf_platform *platform, const char *path)
+size_t kf_platform_place(const struct kf_platform *platform, const char *path,
+			 bool by_name)
 {
 	size_t fitting = 0, place = platform->file_count;
 
 	for (size_t i = 0; i < platform->file_count; i++)
 		if (strcmp(platform->file[i].name, base_name(path)) == 0)
 			return i;
-	for (size_t i = 0; i < platform->file_count; i++) {
+	for (size_t i = 0; i < platform->file_count && !by_name; i++) {
 		if (!extension(path)[0] ||
 		    strcasecmp(extension(platform->file[i].name),
 			       extension(path)) != 0)
@@ -150,7 +149,7 @@ static enum kf_code read_sources(const char *const *path, size_t count,
 
 	kf_platform_files_text(platform, files, sizeof(files));
 	for (size_t i = 0; i < count; i++) {
-		size_t place = place_of(platform, path[i]);
+		size_t place = kf_platform_place(platform, path[i], false);
 
 		if (strcmp(path[i], "-") == 0 || kf_path_is_dir(path[i]) ||
 		    is_reply_name(path[i]))

@@ -118,6 +118,7 @@ struct kf_setup_spec kf_cli_setup_spec(const struct kf_options *options,
 {
 	return (struct kf_setup_spec) {
 		.platform = options->platform,
+		.form = options->form,
 		.python = options->python,
 		.set = options->set.text,
 		.set_count = options->set.count,
@@ -170,8 +171,19 @@ enum kf_code kf_cli_open(const struct kf_options *options,
 			 struct kf_setup *setup, struct kf_target *target,
 			 struct kf_err *err)
 {
-	enum kf_code code = open_setup(options, spec, setup, err);
+	struct kf_setup_spec formed = *spec;
+	char *form = NULL;
+	enum kf_code code = KF_OK;
 
+	if (programs && !spec->form)
+		code = kf_candidate_form(spec->platform, programs->path,
+					 programs->count *
+					 programs->path_count, &form, err);
+	if (form)
+		formed.form = form;
+	if (!code)
+		code = open_setup(options, &formed, setup, err);
+	free(form);
 	for (size_t i = 0; !code && programs && i < programs->count; i++)
 		code = kf_candidate_read(programs->path +
 					 i * programs->path_count,

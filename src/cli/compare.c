@@ -221,7 +221,7 @@ const struct kf_command kf_command_compare = {
 	.name = "compare",
 	.arguments = "PROBLEM A B [C...]",
 	.summary = "time several correct programs in turn: which is faster, and is it sure?",
-	.options = "platform set size dtype baseline seed threads sandbox python cache "
+	.options = "platform form set size dtype baseline seed threads sandbox python cache "
 		   "json quiet verbose help",
 	.argument_min = 3,
 	.argument_max = 1 + KF_DUEL_PROGRAMS,

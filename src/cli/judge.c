@@ -17,6 +17,7 @@ static json_t *defaults(const struct kf_options *options, const char *problem)
 		.set_count = options->set.count,
 		.size = (char *)(uintptr_t)options->size,
 		.platform = (char *)(uintptr_t)options->platform,
+		.form = (char *)(uintptr_t)options->form,
 		.dtype = options->dtype,
 		.rules = options->rules,
 		.baseline = options->baseline,
@@ -77,7 +78,7 @@ const struct kf_command kf_command_judge = {
 	.name = "judge",
 	.arguments = "DIR... | --jsonl [PROBLEM]",
 	.summary = "judge jobs: folders of them, or lines of JSON on standard input",
-	.options = "jsonl again watch jobs platform set size dtype rules baseline "
+	.options = "jsonl again watch jobs platform form set size dtype rules baseline "
 		   "calls seed stop-after threads sandbox python cache json "
 		   "quiet verbose help",
 	.argument_min = 0,

@@ -47,6 +47,7 @@ static const struct kf_word only_choice[] = {
 
 static const struct option option_table[] = {
 	{ 'p', "platform", "NAME[:N]", "where programs run (default: cpu); see `kforge platforms`", TEXT, AT(platform), NULL, 0 },
+	{ 0, "form", "FORM", "of programs: c, two-part, cu, torch, triton (default: the platform's; verify and compare tell it by the files)", TEXT, AT(form), NULL, 0 },
 	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
 	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL, 10000 },
 	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL, 0 },

@@ -22,8 +22,8 @@ struct kf_options {
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
 	bool all, force, fit, keep, merge;
 	uint64_t verbose;
-	const char *platform, *model, *size, *shapes, *shape, *out, *record;
-	const char *prompts, *python, *executor;
+	const char *platform, *form, *model, *size, *shapes, *shape, *out;
+	const char *record, *prompts, *python, *executor;
 	const char *cache, *profiler;
 	struct kf_list set, start;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;

@@ -71,7 +71,7 @@ const struct kf_command kf_command_prompt = {
 	.name = "prompt",
 	.arguments = "PROBLEM",
 	.summary = "show what would be sent to the model, and send nothing",
-	.options = "platform set size dtype shapes prompts context attempts target "
+	.options = "platform form set size dtype shapes prompts context attempts target "
 		   "threads sandbox python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 1,

@@ -353,7 +353,7 @@ const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
-	.options = "platform model attempts target out start set size dtype "
+	.options = "platform form model attempts target out start set size dtype "
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
 		   "rules baseline calls seed threads sandbox python cache "

@@ -11,6 +11,7 @@ enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 	const struct kf_options *options = v->options;
 	struct kf_job job = {
 		.platform = (char *)(uintptr_t)options->platform,
+		.form = kf_setup_form(&v->setup),
 		.rules = options->rules,
 		.baseline = options->baseline,
 		.seed = options->seed,
@@ -144,7 +145,7 @@ const struct kf_command kf_command_verify = {
 	.name = "verify",
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
-	.options = "platform set size dtype shapes rules baseline calls seed stop-after "
+	.options = "platform form set size dtype shapes rules baseline calls seed stop-after "
 		   "threads sandbox python cache watch explain json "
 		   "quiet verbose help",
 	.argument_min = 2,

@@ -23,8 +23,9 @@ void kf_judge_hash(const struct kf_platform *p, enum kf_rules rules,
 	struct kf_buf text = { .max = 1u << 20 };
 	char hash[KF_HASH_HEX];
 
-	kf_buf_printf(&text, "%s\n%s\n%s\n", KF_JUDGE_SOURCES,
-		      p->name ? p->name : "", kf_rules_name(rules));
+	kf_buf_printf(&text, "%s\n%s\n%s\n%s\n", KF_JUDGE_SOURCES,
+		      p->name ? p->name : "", p->form ? p->form : "",
+		      kf_rules_name(rules));
 	for (size_t i = 0; p->command && p->command[i]; i++)
 		kf_buf_printf(&text, "%s\n", p->command[i]);
 	add_limits(&p->build_limits, &text);

@@ -98,6 +98,7 @@ static struct kf_host_tensor *fill_table(struct kf_host_tensor *t,
 			.offset = span[i].offset,
 			.dtype = (int32_t)info[i].dtype,
 			.rank = info[i].rank,
+			.structural = info[i].structural,
 		};
 		memcpy(t->shape, info[i].shape, sizeof(t->shape));
 	}

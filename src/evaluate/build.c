@@ -137,12 +137,15 @@ enum kf_code kf_build_compiler(const struct kf_platform *platform,
 
 /* One word of the platform's command with its {names} replaced. */
 static char *replace(const char *word, const char *compiler,
-		     const char *output)
+		     const struct kf_python_side *python, const char *output)
 {
 	const struct { const char *name, *value; } rows[] = {
 		{ "{compiler}", compiler ? compiler : "" },
 		{ "{output}", output },
 		{ "{include}", INCLUDE_FOLDER },
+		{ "{python}", python ? python->python.program : NULL },
+		{ "{python_home}", python ? python->place.code_folder : NULL },
+		{ "{problem}", python ? python->problem_path : NULL },
 	};
 	struct kf_buf text = { .max = 64u << 10 };
 	char *done;
@@ -154,7 +157,7 @@ static char *replace(const char *word, const char *compiler,
 		       strncmp(word, rows[i].name, strlen(rows[i].name)) != 0)
 			i++;
 		if (i < KF_COUNT(rows)) {
-			kf_buf_puts(&text, rows[i].value);
+			kf_buf_puts(&text, rows[i].value ? rows[i].value : "");
 			word += strlen(rows[i].name);
 		} else {
 			kf_buf_add(&text, word++, 1);
@@ -165,16 +168,18 @@ static char *replace(const char *word, const char *compiler,
 	return done;
 }
 
-static void add_command(struct words *w, const struct kf_platform *p,
+static void add_command(struct words *w, const struct kf_build_job *job,
 			const char *compiler, const struct words *sources)
 {
+	const struct kf_platform *p = job->platform;
 	bool two_part = p->driver->two_part;
 	const char *output = two_part ? OUTPUT_PATH KF_BUILD_HOST_SUFFIX :
 		OUTPUT_PATH;
 
 	for (size_t i = 0; p->command[i]; i++) {
 		if (strcmp(p->command[i], "{source}") != 0) {
-			add_owned(w, replace(p->command[i], compiler, output));
+			add_owned(w, replace(p->command[i], compiler,
+					     job->python, output));
 			continue;
 		}
 		/* Of two parts the command is for host.c, the last, alone. */
@@ -257,6 +262,11 @@ char *kf_build_toolchain(const struct kf_platform *platform,
 	return compiler;
 }
 
+static bool is_python(const struct kf_build_job *job)
+{
+	return job->platform->driver->python;
+}
+
 static enum kf_code add_binds(struct kf_binds *binds,
 			      const struct kf_build_job *job,
 			      const char *runner, const char *compiler,
@@ -267,7 +277,13 @@ static enum kf_code add_binds(struct kf_binds *binds,
 	if (!home)
 		return err ? err->code : KF_E_UNAVAIL;
 	include = kf_path_join(home, "include");
-	add_toolchain(binds, compiler);
+	if (is_python(job))
+		kf_binds_all(binds, &job->python->place.binds);
+	else
+		add_toolchain(binds, compiler);
+	if (is_python(job))
+		kf_binds_add(binds, job->python->problem_path, NULL, false,
+			     false);
 	kf_place_paths(job->platform->driver, KF_DRIVER_BUILDER, binds);
 	kf_binds_add(binds, runner, RUNNER, false, false);
 	kf_binds_add(binds, job->source_dir, SOURCE_FOLDER, false, false);
@@ -344,7 +360,10 @@ static void use_the_wait(const struct kf_build_job *job, const char *compiler,
 {
 	if (job->meanwhile)
 		job->meanwhile(job->meanwhile_arg);
-	if (compiler)
+	if (is_python(job))
+		artefact->compiler = kf_format("torch %s",
+					       job->python->python.torch);
+	else if (compiler)
 		artefact->compiler = compiler_version(compiler);
 }
 
@@ -362,7 +381,8 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	struct kf_build_answer answer = { 0 };
 	struct kf_outcome outcome = { 0 };
 	struct kf_sandbox_spec spec = {
-		.profile = KF_SANDBOX_BUILDER,
+		.profile = is_python(job) ? KF_SANDBOX_REFERENCE :
+			KF_SANDBOX_BUILDER,
 		.tier_min = job->tier_min,
 		.argv = argv->word,
 		.bind = binds->bind,
@@ -378,7 +398,8 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	enum kf_code code;
 	bool told = false;
 
-	kf_place_env_init(&env, job->platform->driver, own);
+	kf_place_env_init(&env, job->platform->driver, is_python(job) ?
+			  (const char *const *)job->python->place.env : own);
 	spec.env = (const char *const *)env.word;
 	spec.limits.wall_ns += GRACE_NS;
 	kf_random_bytes(&answer.nonce, sizeof(answer.nonce));
@@ -498,7 +519,7 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 		goto out;
 	}
 	begin_argv(&argv, job, &sources);
-	add_command(&argv, job->platform, compiler, &sources);
+	add_command(&argv, job, compiler, &sources);
 	code = add_binds(&binds, job, runner, compiler, output, err);
 	if (!code)
 		code = run_builder(job, &argv, &binds, compiler, build,

@@ -10,6 +10,7 @@
 #ifndef KF_EVALUATE_BUILD_H
 #define KF_EVALUATE_BUILD_H
 
+#include "evaluate/python_side.h"
 #include "platform/platform.h"
 
 struct kf_build_job {
@@ -18,6 +19,9 @@ struct kf_build_job {
 	const char *device_id, *arch;
 	const char *source_dir;		/* holds the candidate's files by name */
 	const char *work_dir;		/* ours; the artefact appears in it */
+	/* For programs in Python, which are loaded and called there with data
+	 * that torch makes up; others may get NULL. */
+	const struct kf_python_side *python;
 	enum kf_sandbox_tier tier_min;
 	const volatile int *cancel;
 	/* NULL, or called once while the compiler works, for what need not wait

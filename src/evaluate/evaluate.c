@@ -85,6 +85,8 @@ void kf_judgement_init(const struct kf_evaluate_request *req,
 		.compiler_log.max = KF_BUILD_LOG_BYTES,
 	};
 	kf_judge_hash(req->platform, req->rules, out->judge_hash);
+	snprintf(out->form, sizeof(out->form), "%s", req->platform->form ?
+		 req->platform->form : "");
 	snprintf(out->device, sizeof(out->device), "%s", req->device_name ?
 		 req->device_name : req->device_id ? req->device_id : "");
 	*j = (struct kf_judgement) {
@@ -154,6 +156,7 @@ static enum kf_code compile(struct kf_judgement *j,
 		.arch = req->device_arch,
 		.source_dir = req->source_dir,
 		.work_dir = req->work_dir,
+		.python = &j->shared.python,
 		.tier_min = req->tier_min,
 		.cancel = req->cancel,
 		.meanwhile = make_processes,

@@ -72,6 +72,8 @@ struct kf_evaluate_request {
 	const char *lock_path;
 	struct kf_handshakes *handshakes;	/* kept over judgements; or NULL */
 	unsigned threads;
+	/* For programs in Python, as in kf_problem_spec. */
+	const char *python, *cache_path;
 	enum kf_sandbox_tier tier_min;
 	/* For profiles of what was judged before: a tool around each process.
 	 * NULL in a judgement. */
@@ -96,6 +98,7 @@ struct kf_verdict {
 	enum kf_sandbox_tier tier;
 
 	/* Who judged, how, and where: with these it can be judged again. */
+	char form[24];			/* the program's; "" if unknown */
 	char judge_hash[KF_JUDGE_HEX];	/* see kf_judge_hash; "" if not judged */
 	enum kf_rules rules;
 	uint64_t seed;			/* of the order of calls */

@@ -71,6 +71,20 @@ static const struct {
 		"asked for something that cannot be done" },
 	[KF_CALL_NOT_REPEATABLE] = { KF_RUNTIME_ERROR, "not_repeatable",
 		"does not ask for the same launches every time" },
+	[KF_CALL_EXCEPTION] = { KF_RUNTIME_ERROR, "exception",
+		"raised an exception" },
+	[KF_CALL_OUTPUTS] = { KF_MISMATCH, "outputs",
+		"returned other outputs than the problem's" },
+	[KF_CALL_SHAPE] = { KF_MISMATCH, "shape",
+		"returned an output of another shape" },
+	[KF_CALL_DTYPE] = { KF_MISMATCH, "dtype",
+		"returned an output of another dtype" },
+	[KF_CALL_WEIGHTS] = { KF_RUNTIME_ERROR, "weights",
+		"does not take the problem's weights" },
+	[KF_CALL_PATCHED] = { KF_MISMATCH, "cheat_patched",
+		"replaced functions that are not its own" },
+	[KF_CALL_DEFERRED] = { KF_MISMATCH, "cheat_deferred_work",
+		"left work undone when it returned" },
 	[KF_CALL_DEVICE_FAULT] = { KF_RUNTIME_ERROR, "device_fault",
 		"was stopped by the device" },
 };
@@ -94,8 +108,8 @@ static const struct { const char *kind, *data, *hint; } kinds[] = {
 	  "An epsilon seems to be missing or misplaced, or a threshold is "
 	  "assumed." },
 	{ "weights", "random weights",
-	  "The value of a weight seems to be assumed: read weights from "
-	  "weight[] in every kf_prepare or kf_forward." },
+	  "The value of a weight seems to be assumed: weights change between "
+	  "calls, and all that is computed from them must follow." },
 	{ "stock", "fresh inputs of the problem's own kind", NULL },
 };
 
@@ -115,6 +129,11 @@ static const char *hint_of(const char *kind)
 	return NULL;
 }
 
+static const char *entry_of(const struct kf_judgement *j, bool preparing)
+{
+	return kf_driver_entry(j->req->platform->driver, preparing);
+}
+
 static void say_call(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_check *f = &j->failure;
@@ -123,8 +142,7 @@ static void say_call(struct kf_judgement *j, struct kf_buf *out)
 	if (!f->kase)
 		kf_buf_puts(out, "The program ");
 	else
-		kf_buf_printf(out, "%s ", f->preparing ? "kf_prepare" :
-			      "kf_forward");
+		kf_buf_printf(out, "%s ", entry_of(j, f->preparing));
 	kf_buf_puts(out, call_end[c->state].says);
 	if (c->state == KF_CALL_RC)
 		kf_buf_printf(out, ": %d", c->rc);
@@ -180,10 +198,9 @@ static void say_bounds(struct kf_judgement *j, struct kf_buf *out)
 
 static void say_deferred(struct kf_judgement *j, struct kf_buf *out)
 {
-	(void)j;
-	kf_buf_puts(out, "Work went on after kf_forward had returned: outputs "
-		    "still changed. All work must be done when kf_forward "
-		    "returns.\n");
+	kf_buf_printf(out, "Work went on after %s had returned: outputs still "
+		      "changed. All work must be done when it returns.\n",
+		      entry_of(j, false));
 }
 
 static const char *type_of(const struct kf_judgement *j, size_t output)
@@ -313,8 +330,8 @@ static void say_history(struct kf_judgement *j, struct kf_buf *out)
 	else if (j->failure_timed)
 		kf_buf_printf(out, "All earlier calls were right; this was "
 			      "call %u of its process, on fresh inputs. What "
-			      "kf_forward computes must not depend on earlier "
-			      "calls.\n", f->call_number);
+			      "%s computes must not depend on earlier "
+			      "calls.\n", f->call_number, entry_of(j, false));
 }
 
 static void say_values(struct kf_judgement *j, struct kf_buf *out)

@@ -76,15 +76,21 @@ static enum kf_code add_binds(const struct kf_worker_spec *spec,
 			      struct kf_binds *binds, struct kf_err *err)
 {
 	const struct kf_worker_wrap *wrap = spec->wrap;
-	enum kf_code code;
+	enum kf_code code = KF_OK;
 
 	if (has_tool(spec))
 		kf_binds_toolchain(binds);
 	kf_place_paths(spec->platform->driver, KF_DRIVER_RUNNER, binds);
-	code = kf_binds_runtime(binds, err);
+	if (spec->platform->driver->python) {
+		kf_binds_all(binds, &spec->python->place.binds);
+		kf_binds_add(binds, spec->python->problem_path, NULL, false,
+			     false);
+	} else {
+		code = kf_binds_runtime(binds, err);
+		kf_binds_add(binds, runner, RUNNER, false, false);
+	}
 	if (code)
 		return code;
-	kf_binds_add(binds, runner, RUNNER, false, false);
 	kf_binds_add(binds, spec->artefact_path, ARTEFACT, false, false);
 	if (shm_path)
 		kf_binds_add(binds, shm_path, "/dev/shm", true, false);
@@ -105,25 +111,65 @@ static void allow_tool(struct kf_limits *limits)
 		limits->descriptors = TOOL_DESCRIPTORS;
 }
 
+/* The kinds of runners, by what the driver says of its programs. */
+static const struct runner {
+	enum kf_sandbox_profile profile;
+	const char *mode;
+	/* What its own code needs is more than the filter allows; and it has a
+	 * copy of each tensor. */
+	bool unfiltered, copies;
+} runners[] = {
+	{ KF_SANDBOX_HOST, "host", false, false },
+	{ KF_SANDBOX_DEVICE, "device", true, true },
+	{ KF_SANDBOX_PYTHON, "serve", false, true },
+};
+
+static const struct runner *runner_of(const struct kf_worker_spec *spec)
+{
+	const struct kf_driver *driver = spec->platform->driver;
+
+	return &runners[driver->python ? 2 : driver->two_part];
+}
+
+#define COMMAND_MAX 8		/* words of its own, and the NULL */
+
+static void add_own(const struct kf_worker_spec *spec,
+		    const char *argv[COMMAND_MAX])
+{
+	const struct kf_worker_wrap *wrap = spec->wrap;
+	const char *const plain[COMMAND_MAX] = {
+		RUNNER, runner_of(spec)->mode, ARTEFACT,
+		wrap && wrap->trace ? KF_WRAP_TRACE : NULL,
+		has_tool(spec) ? "watched" : NULL,
+	};
+	const struct kf_python_side *python = spec->python;
+	const char *device = spec->platform->driver->torch_device;
+
+	memcpy(argv, plain, sizeof(plain));
+	if (!spec->platform->driver->python)
+		return;
+	argv[0] = python->python.program;
+	argv[1] = "-B";
+	argv[2] = python->script_path;
+	argv[3] = runner_of(spec)->mode;
+	argv[4] = device ? device : "";
+	argv[5] = ARTEFACT;
+	argv[6] = python->problem_path;
+}
+
 /* The runner's command, with what is around it. Caller frees the array. */
 static const char **command_of(const struct kf_worker_spec *spec)
 {
-	static const char *const mode[] = { "host", "device" };
 	const struct kf_worker_wrap *wrap = spec->wrap;
-	const char *const own[] = {
-		RUNNER, mode[spec->platform->driver->two_part], ARTEFACT,
-		wrap && wrap->trace ? KF_WRAP_TRACE : NULL,
-		has_tool(spec) ? "watched" : NULL, NULL,
-	};
 	size_t count = 0;
 	const char **argv;
 
 	while (wrap && wrap->word[count])
 		count++;
-	argv = kf_alloc((count + KF_COUNT(own)) * sizeof(argv[0]));
+	argv = kf_alloc((count + COMMAND_MAX) * sizeof(argv[0]));
 	for (size_t i = 0; i < count; i++)
 		argv[i] = wrap->word[i];
-	memcpy(argv + count, own, sizeof(own));
+	add_own(spec, argv + count);
 	return argv;
 }
 
@@ -132,7 +178,7 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 			  int hello, int filter, const struct kf_binds *binds,
 			  struct kf_sandbox **out, struct kf_err *err)
 {
-	bool two_part = spec->platform->driver->two_part;
+	const struct runner *runner = runner_of(spec);
 	const char **argv = command_of(spec);
 	const struct kf_fd_pass pass[] = {
 		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
@@ -144,8 +190,8 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 	};
 	struct kf_sandbox_spec box = {
 		/* Tools fork, and look at themselves in /proc. */
-		.profile = two_part || has_tool(spec) ? KF_SANDBOX_DEVICE :
-			KF_SANDBOX_HOST,
+		.profile = has_tool(spec) ? KF_SANDBOX_DEVICE :
+			runner->profile,
 		.tier_min = spec->tier_min,
 		.argv = argv,
 		.env = env,
@@ -160,7 +206,8 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 	uint64_t bytes = a->inputs.bytes + a->outputs.bytes;
 	enum kf_code code;
 
-	box.limits.memory_bytes += two_part ? 2 * bytes + DEVICE_BYTES : bytes;
+	box.limits.memory_bytes += runner->copies ? 2 * bytes + DEVICE_BYTES :
+		bytes;
 	if (spec->wrap)
 		allow_tool(&box.limits);
 	code = kf_sandbox_start(&box, out, err);
@@ -187,22 +234,26 @@ enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 				     "HOME=/tmp", "TMPDIR=/tmp",
 				     "PATH=/usr/local/bin:/usr/bin:/bin",
 				     policy, NULL };
+	const char *const *words = has_tool(spec) ? tool : own;
+	bool filtered = !runner_of(spec)->unfiltered;
 	struct kf_place_env env;
 	char *runner = kf_runner_path(err);
 	struct kf_binds binds = { 0 };
 	enum kf_code code = KF_E_UNAVAIL;
 	int filter = -1;
 
-	kf_place_env_init(&env, driver, has_tool(spec) ? tool : own);
+	if (driver->python)
+		words = (const char *const *)spec->python->place.env;
+	kf_place_env_init(&env, driver, words);
 	if (!runner)
 		goto out;
 	/* A device runner's own code needs more than the filter allows, and so
 	 * does a tool that shares the process. */
-	if (!driver->two_part)
+	if (filtered)
 		filter = kf_sandbox_filter_fd(has_tool(spec) ?
 					      KF_SANDBOX_DEVICE :
-					      KF_SANDBOX_HOST, err);
-	if (!driver->two_part && filter < 0)
+					      runner_of(spec)->profile, err);
+	if (filtered && filter < 0)
 		goto out;
 	code = add_binds(spec, shm_path, runner, &binds, err);
 	if (!code)

@@ -50,12 +50,36 @@ static void typical_make(const struct kf_tensor_info *info,
 					out);
 }
 
+static enum kf_code open_python(struct kf_session_shared *shared,
+				struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = shared->req;
+
+	if (req->platform->driver->python &&
+	    req->problem->kind != KF_PROBLEM_PYTHON)
+		return kf_fail(err, KF_E_INPUT, "problem %s is no PyTorch "
+			       "module, so a program for it cannot have the "
+			       "form %s", req->problem->name,
+			       req->platform->form);
+	return kf_python_side_open(&(struct kf_python_side_spec) {
+		.platform = req->platform,
+		.device_id = req->device_id,
+		.python = req->python,
+		.cache_path = req->cache_path,
+		.threads = req->threads,
+		.passive = req->stop_after == KF_REACH_VALUES,
+		.problem = req->problem->source,
+		.folder = req->work_dir,
+	}, &shared->python, err);
+}
+
 enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 				    const struct kf_evaluate_request *req,
 				    struct kf_err *err)
 {
 	const struct kf_bundle *b = req->bundle;
 	const struct kf_case *declared = b->set_count ? &b->set[0] : NULL;
+	enum kf_code code;
 
 	*shared = (struct kf_session_shared) {
 		.req = req,
@@ -70,7 +94,8 @@ enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 			declared->noise ? declared->noise[i] : NULL,
 			&shared->typical[i]);
 	/* Sandboxes show the file itself, so it must be there before them. */
-	return kf_file_write(shared->artefact_path, "", 0, err);
+	code = kf_file_write(shared->artefact_path, "", 0, err);
+	return code ? code : open_python(shared, err);
 }
 
 void kf_session_shared_release(struct kf_session_shared *shared)
@@ -87,6 +112,7 @@ void kf_session_shared_release(struct kf_session_shared *shared)
 	free(shared->artefact_path);
 	shared->artefact_path = NULL;
 	kf_plans_release(&shared->plans);
+	kf_python_side_release(&shared->python);
 }
 
 /* Written in place: a process made ahead has this very file before it. */
@@ -141,6 +167,7 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 		.device_id = req->device_id,
 		.device_in_process = req->device_in_process,
 		.artefact_path = shared->artefact_path,
+		.python = &shared->python,
 		.bundle = req->bundle,
 		.threads = req->threads,
 		.passive = req->stop_after == KF_REACH_VALUES ||
@@ -352,7 +379,7 @@ static void check_inputs(struct kf_session *s, const struct kf_case *kase,
 {
 	const struct kf_bundle *b = s->shared->req->bundle;
 
-	if (s->shared->req->platform->driver->two_part) {
+	if (kf_driver_moves(s->shared->req->platform->driver)) {
 		if (kf_worker_changed(s->worker, &check->tensor, &check->byte))
 			check->fault = KF_FAULT_INPUT_CHANGED;
 		return;	/* shared memory is out of its reach */

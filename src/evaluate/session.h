@@ -63,6 +63,7 @@ struct kf_session_shared {
 	unsigned call_count, process_count;
 	enum kf_sandbox_tier tier;	/* the weakest of all processes */
 	struct kf_plans plans;		/* owned; of a two-part program */
+	struct kf_python_side python;	/* owned; for programs in Python */
 	bool device_clock;		/* times are the device's own */
 };
 KF_MUST_CHECK enum kf_code kf_session_shared_init(

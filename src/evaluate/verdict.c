@@ -177,6 +177,7 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 						       "isolated"));
 	json_object_set_new(json, "sandbox",
 			    json_string(kf_sandbox_tier_name(v->tier)));
+	json_object_set_new(json, "form", name_or_null(v->form));
 	json_object_set_new(json, "judge", judge_to_json(v));
 	json_object_set_new(json, "rules",
 			    json_string(kf_rules_name(v->rules)));

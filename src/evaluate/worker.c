@@ -24,6 +24,18 @@ static void take_fault(struct kf_worker *w, struct kf_call_end *end)
 	kf_worker_stop(w);
 }
 
+/* What the runner in Python says of the program. */
+static void take_python_end(struct kf_worker *w, struct kf_call_end *end)
+{
+	int rc = kf_arena_reply(&w->arena)->rc;
+
+	if (!w->driver->python || rc == KF_PYTHON_GOOD)
+		return;
+	end->state = kf_worker_python_state(rc);
+	kf_talk_text(w, end->text, sizeof(end->text));
+	kf_worker_stop(w);
+}
+
 enum kf_code kf_worker_tidy(struct kf_worker *w, struct kf_call_end *end,
 			    struct kf_err *err)
 {
@@ -71,6 +83,7 @@ static enum kf_code move(struct kf_worker *w, enum kf_host_command command,
 	if (trouble)
 		return kf_talk_trouble(w, trouble, command, end, err);
 	take_fault(w, end);
+	take_python_end(w, end);
 	return KF_OK;
 }
 
@@ -78,7 +91,8 @@ enum kf_code kf_worker_upload(struct kf_worker *w, struct kf_call_end *end,
 			      struct kf_err *err)
 {
 	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
-	return w->driver->two_part ? move(w, KF_HOST_UPLOAD, end, err) : KF_OK;
+	return kf_driver_moves(w->driver) ?
+		move(w, KF_HOST_UPLOAD, end, err) : KF_OK;
 }
 
 enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
@@ -87,7 +101,7 @@ enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
 	struct kf_call_end moved = { .state = KF_CALL_GOOD };
 	enum kf_code code = KF_OK;
 
-	if (w->driver->two_part)
+	if (kf_driver_moves(w->driver))
 		code = move(w, KF_HOST_DOWNLOAD, &moved, err);
 	if (!code && moved.state != KF_CALL_GOOD)
 		*end = moved;
@@ -99,7 +113,7 @@ bool kf_worker_changed(const struct kf_worker *w, size_t *tensor,
 {
 	uint64_t changed = kf_arena_reply(&w->arena)->changed;
 
-	if (!w->driver->two_part || changed == UINT64_MAX)
+	if (!kf_driver_moves(w->driver) || changed == UINT64_MAX)
 		return false;
 	kf_arena_find(&w->arena, changed, tensor, byte);
 	return true;
@@ -160,7 +174,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	w->untidy = true;
 	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = kf_talk_transact(w, command, timeout_ns, &took_ns);
-	if (!w->driver->two_part)
+	if (!kf_driver_moves(w->driver))
 		kf_arena_sample(&w->arena);
 	if (why != KF_WAIT_ANSWERED)
 		return kf_talk_fail(w, why, command, timeout_ns, end, err);
@@ -175,13 +189,14 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	trouble = reply->code;
 	if (trouble)
 		return kf_talk_trouble(w, trouble, command, end, err);
-	if (end->rc) {
+	if (end->rc && !w->driver->python) {
 		end->state = KF_CALL_RC;
 		snprintf(end->text, sizeof(end->text), "%s returned %d",
-			 command == KF_HOST_PREPARE ? "kf_prepare"
-						    : "kf_forward", end->rc);
+			 kf_driver_entry(w->driver,
+					 command == KF_HOST_PREPARE), end->rc);
 	}
 	take_fault(w, end);
+	take_python_end(w, end);
 	return end->state == KF_CALL_GOOD ?
 		take_device_time(w, took_ns, end, err) : KF_OK;
 }
@@ -235,7 +250,7 @@ bool kf_worker_late(struct kf_worker *worker)
 {
 	struct timespec while_ns = { .tv_nsec = (long)LATE_NS };
 
-	if (worker->dead || worker->driver->two_part)
+	if (worker->dead || kf_driver_moves(worker->driver))
 		return false;
 	kf_pause_end(&worker->pause);
 	nanosleep(&while_ns, NULL);

@@ -13,6 +13,9 @@
  *
  * A worker cannot tell a call that is checked from one that is timed.
  *
+ * A program in Python is loaded by python/candidate.py instead: tensors go to
+ * where it computes and back in commands of their own, in nobody's time.
+ *
  * A two-part program (launch.h) is another matter: kforge-runner device holds
  * its kernels' binary and its plans and no line of its host.c, so it is our own
  * code, is not paused, and its driver's clock and word are believed. If its
@@ -26,6 +29,7 @@
 #define KF_EVALUATE_WORKER_H
 
 #include "evaluate/build.h"
+#include "evaluate/python_side.h"
 #include "problem/problem.h"
 
 /*
@@ -65,6 +69,7 @@ struct kf_worker_spec {
 	const char *device_id;		/* "cpu:0" */
 	bool device_in_process;		/* kf_device_info.in_process */
 	const char *artefact_path;
+	const struct kf_python_side *python;	/* for programs in Python; or NULL */
 	const struct kf_bundle *bundle;	/* shapes, dtypes, names, scalars only */
 	unsigned threads;		/* OMP_NUM_THREADS */
 	bool passive;		/* threads that wait sleep: no times are taken,
@@ -94,6 +99,14 @@ enum kf_call_state {
 	KF_CALL_NOT_REPEATABLE,	/* asked for other launches the second time */
 	KF_CALL_DEVICE_FAULT,	/* a kernel did what its device does not allow;
 				   text says what */
+	/* Programs in Python; text says the rest: */
+	KF_CALL_EXCEPTION,	/* raised an exception */
+	KF_CALL_OUTPUTS,	/* another number of outputs, or no tensors */
+	KF_CALL_SHAPE,
+	KF_CALL_DTYPE,
+	KF_CALL_WEIGHTS,	/* has no place for the problem's weights */
+	KF_CALL_PATCHED,	/* replaced functions of PyTorch or Python */
+	KF_CALL_DEFERRED,	/* outputs changed after forward's return */
 };
 
 struct kf_call_end {
@@ -168,11 +181,11 @@ KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
 		struct kf_err *err);
 
-/* Two-part programs, for others nothing: what inputs, outputs and guards hold
- * now goes to the device before kf_worker_forward, and outputs and guards come
- * back after it; *end is changed only if that shows a fault. Then, did an input
- * or weight change there? tensor counts inputs, then weights; byte is counted
- * from its start, and lies beyond its end if what follows it changed. */
+/* Drivers that move tensors, for others nothing: what inputs, outputs and
+ * guards hold now goes to the device before kf_worker_forward, and outputs and
+ * guards come back after it; *end is changed only if that shows a fault. Then,
+ * did an input or weight change there? tensor counts inputs, then weights; byte
+ * is counted from its start, beyond its end if what follows it changed. */
 KF_MUST_CHECK enum kf_code kf_worker_upload(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,

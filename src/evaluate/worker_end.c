@@ -9,21 +9,43 @@
 #define LAG_PART	4u
 #define LAG_NS		50000u
 
-const char *kf_worker_doing(enum kf_host_command command)
+void kf_worker_doing(const struct kf_driver *driver,
+		     enum kf_host_command command, char out[64])
 {
 	static const char *const doing[KF_HOST_COMMANDS] = {
 		[KF_HOST_NONE] = "while it was started",
 		[KF_HOST_PING] = "before it was loaded",
 		[KF_HOST_LOAD] = "while it was loaded",
-		[KF_HOST_PREPARE] = "in kf_prepare",
-		[KF_HOST_FORWARD] = "in kf_forward",
 		[KF_HOST_TIDY] = "between calls",
 		[KF_HOST_READY] = "before it was loaded",
 		[KF_HOST_UPLOAD] = "before a call",
 		[KF_HOST_DOWNLOAD] = "after a call",
 	};
 
-	return doing[command];
+	if (doing[command])
+		snprintf(out, 64, "%s", doing[command]);
+	else
+		snprintf(out, 64, "in %s",
+			 kf_driver_entry(driver, command == KF_HOST_PREPARE));
+}
+
+enum kf_call_state kf_worker_python_state(int rc)
+{
+	static const enum kf_call_state state[] = {
+		[KF_PYTHON_GOOD] = KF_CALL_GOOD,
+		[KF_PYTHON_EXCEPTION] = KF_CALL_EXCEPTION,
+		[KF_PYTHON_EXITED] = KF_CALL_EXITED,
+		[KF_PYTHON_OUTPUTS] = KF_CALL_OUTPUTS,
+		[KF_PYTHON_SHAPE] = KF_CALL_SHAPE,
+		[KF_PYTHON_DTYPE] = KF_CALL_DTYPE,
+		[KF_PYTHON_WEIGHTS] = KF_CALL_WEIGHTS,
+		[KF_PYTHON_PATCHED] = KF_CALL_PATCHED,
+		[KF_PYTHON_DEFERRED] = KF_CALL_DEFERRED,
+		[KF_PYTHON_MEMORY] = KF_CALL_MEMORY,
+	};
+
+	return rc >= 0 && (size_t)rc < KF_COUNT(state) ? state[rc] :
+		KF_CALL_PROTOCOL;
 }
 
 static const char *signal_words(int signal, int code)

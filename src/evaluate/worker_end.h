@@ -19,7 +19,12 @@ enum kf_wait {
 };
 
 /* What the worker was doing, as the tail of a sentence: "in kf_forward". */
-const char *kf_worker_doing(enum kf_host_command command);
+void kf_worker_doing(const struct kf_driver *driver,
+		     enum kf_host_command command, char out[64]);
+
+/* What the runner in Python calls the end of a call; PROTOCOL for what it never
+ * says. */
+enum kf_call_state kf_worker_python_state(int rc);
 
 /* Whose end it was, for sentences. */
 struct kf_end_about {

@@ -11,6 +11,9 @@
 #define SPINS		1000u		/* 10 to 50 microseconds */
 #define READY_NS	(20 * KF_NS_PER_S)	/* for a process to start */
 #define LOAD_NS		(20 * KF_NS_PER_S)	/* constructors run in it */
+/* Python with torch: both, on a machine that is busy and has not read it yet.
+ * What was compiled is at hand. */
+#define PYTHON_NS	(180 * KF_NS_PER_S)
 #define PINGS		20u
 
 /* The kernel's word on who greets us, as we number processes. */
@@ -71,7 +74,8 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 			return kf_fail(err, KF_E_CANCELED, "stopped");
 		if (kf_sandbox_ended(w->box))
 			return early_end(w, true, err);
-		if (kf_now_ns() - start_ns > READY_NS)
+		if (kf_now_ns() - start_ns > (w->driver->python ? PYTHON_NS :
+					      READY_NS))
 			return early_end(w, false, err);
 		poll(&p, 1, (int)(KF_TALK_SLICE_NS / KF_NS_PER_MS));
 	}
@@ -99,7 +103,8 @@ static enum kf_code own_command(struct kf_worker *w,
 				enum kf_host_command command,
 				uint64_t *took_ns, struct kf_err *err)
 {
-	enum kf_wait why = kf_talk_transact(w, command, KF_TALK_BETWEEN_NS,
+	enum kf_wait why = kf_talk_transact(w, command, w->driver->python ?
+					    PYTHON_NS : KF_TALK_BETWEEN_NS,
 					    took_ns);
 
 	if (why == KF_WAIT_CANCELED)
@@ -141,9 +146,36 @@ static enum kf_code calibrate(struct kf_worker *w, struct kf_err *err)
 	return KF_OK;
 }
 
+/* A program in Python may have compilers run while it is loaded, and nobody
+ * but itself from then on: another process would not be paused with it. */
+static void count_processes(struct kf_worker *w)
+{
+	if (w->driver->python)
+		w->processes = kf_sandbox_processes(w->box);
+}
+
+static void find_left_behind(const struct kf_worker *w,
+			     struct kf_call_end *end)
+{
+	unsigned now = w->processes ? kf_sandbox_processes(w->box) : 0;
+
+	if (now > w->processes)
+		snprintf(end->text, sizeof(end->text), "the program started "
+			 "%u process%s that still ran when it was loaded; it "
+			 "must do all work by itself", now - w->processes,
+			 now - w->processes == 1 ? "" : "es");
+}
+
 /* What it means that the runner refuses the artefact. */
 static enum kf_call_state refusal(const struct kf_worker *w)
 {
+	enum kf_call_state python = w->driver->python ?
+		kf_worker_python_state(kf_arena_reply(&w->arena)->rc) :
+		KF_CALL_GOOD;
+
+	if (python == KF_CALL_WEIGHTS || python == KF_CALL_PATCHED ||
+	    python == KF_CALL_EXITED)
+		return python;
 	if (!w->driver->two_part)
 		return KF_CALL_LOAD;
 	return kf_arena_reply(&w->arena)->short_of_memory ? KF_CALL_MEMORY :
@@ -153,21 +185,27 @@ static enum kf_call_state refusal(const struct kf_worker *w)
 static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 			 struct kf_err *err)
 {
+	uint64_t timeout_ns = w->driver->python ? PYTHON_NS : LOAD_NS;
 	struct kf_outcome outcome = { 0 };
-	enum kf_wait why = kf_talk_transact(w, KF_HOST_LOAD, LOAD_NS,
-					    &end->time_ns);
 	enum kf_code code = KF_OK;
+	enum kf_wait why;
 	uint32_t trouble;
 
+	count_processes(w);
+	why = kf_talk_transact(w, KF_HOST_LOAD, timeout_ns, &end->time_ns);
 	if (why != KF_WAIT_ANSWERED)
-		return kf_talk_fail(w, why, KF_HOST_LOAD, LOAD_NS, end, err);
+		return kf_talk_fail(w, why, KF_HOST_LOAD, timeout_ns, end,
+				    err);
 	trouble = kf_arena_reply(&w->arena)->code;
 	if (trouble)
 		return kf_talk_trouble(w, trouble, KF_HOST_LOAD, end, err);
 	kf_talk_text(w, end->text, sizeof(end->text));
+	if (!end->text[0])
+		find_left_behind(w, end);
 	if (end->text[0]) {
 		end->state = refusal(w);
 		code = kf_talk_bury(w, false, &outcome, err);
+		kf_end_output(&outcome, end);
 		kf_outcome_release(&outcome);
 	}
 	return code;

@@ -147,14 +147,16 @@ enum kf_code kf_talk_fail(struct kf_worker *w, enum kf_wait why,
 			 struct kf_call_end *end, struct kf_err *err)
 {
 	struct kf_host_fault fault = kf_arena_reply(&w->arena)->fault;
+	char doing[64];
 	const struct kf_end_about about = {
 		w->driver->two_part ? "a kernel" : "the program",
-		kf_worker_doing(command), &w->arena, timeout_ns,
+		doing, &w->arena, timeout_ns,
 	};
 	struct kf_outcome outcome = { 0 };
 	enum kf_code code = kf_talk_bury(w, why == KF_WAIT_ENDED, &outcome,
 					 err);
 
+	kf_worker_doing(w->driver, command, doing);
 	fault.text[sizeof(fault.text) - 1] = '\0';
 	if (!code && (why == KF_WAIT_CANCELED ||
 		      (why == KF_WAIT_ENDED && outcome.end == KF_END_CANCELED)))

@@ -28,6 +28,8 @@ struct kf_worker {
 	bool dead;
 	struct kf_pause pause;		/* paused but while it has a command; a
 					   device runner never is */
+	unsigned processes;		/* in its sandbox before the program was
+					   loaded; 0: not counted */
 	bool untidy;			/* there was a call since the last TIDY */
 	bool has_run;			/* kf_forward, once */
 	unsigned sequence;		/* of the last command */

@@ -166,6 +166,7 @@ static enum kf_code open_take(struct kf_setup *setup,
 {
 	struct kf_job job = {
 		.platform = setup->asked,
+		.form = kf_setup_form(setup),
 		.threads = setup->threads_asked,
 		.sandbox = setup->problem_spec.tier_min,
 		.ask = KF_ASK_PROBLEM,

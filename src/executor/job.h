@@ -44,6 +44,8 @@ struct kf_job {
 	size_t set_count;
 	char *size;		/* owned; name of a preset; NULL: as declared */
 	char *platform;		/* owned; "cpu", "cpu:1" */
+	char *form;		/* owned; of the program, "torch"; NULL: the
+				   platform's default */
 	struct kf_job_file *file;	/* owned */
 	size_t file_count;
 	char *reply;		/* owned; instead of files: the name of the file

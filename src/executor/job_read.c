@@ -24,6 +24,7 @@ static const struct member member_table[] = {
 	{ "size", TEXT, AT(size), 0, NULL },
 	{ "dtype", WORD, AT(dtype), 0, kf_words_dtype },
 	{ "platform", TEXT, AT(platform), 0, NULL },
+	{ "form", TEXT, AT(form), 0, NULL },
 	{ "reply", TEXT, AT(reply), 0, NULL },
 	{ "rules", WORD, AT(rules), 0, kf_words_rules },
 	{ "baseline", WORD, AT(baseline), 0, kf_words_baseline },
@@ -58,6 +59,7 @@ void kf_job_release(struct kf_job *job)
 	free(job->problem_hash);
 	free(job->size);
 	free(job->platform);
+	free(job->form);
 	free(job->reply);
 	*job = (struct kf_job) { 0 };
 }

@@ -39,10 +39,20 @@ enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		.tier_min = tier_min,
 		.cancel = cancel,
 	};
+	struct kf_python_side python = { .problem_path = NULL };
 	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
 	struct kf_artefact artefact = { 0 };
 	enum kf_code code = write_example(platform, dir, err);
 
+	job.python = &python;
+	if (!code)
+		code = kf_python_side_open(&(struct kf_python_side_spec) {
+			.platform = platform,
+			.device_id = device->id,
+			.passive = true,
+			.problem = platform->example_problem,
+			.folder = dir,
+		}, &python, err);
 	if (!code)
 		code = kf_build_run(&job, &build, &artefact, err);
 	if (!code && build.end != KF_BUILD_DONE)
@@ -55,6 +65,7 @@ enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		*compiler = code ? NULL : kf_strdup(artefact.compiler);
 	kf_artefact_release(&artefact);
 	kf_build_release(&build);
+	kf_python_side_release(&python);
 	free(dir);
 	return code;
 }
@@ -139,6 +150,8 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.handshakes = setup->handshakes,
 		.call_timeout_ns = spec->limits.call_s * KF_NS_PER_S,
 		.threads = setup->threads,
+		.python = problem_spec->python,
+		.cache_path = problem_spec->cache_path,
 		.tier_min = problem_spec->tier_min,
 		.log = problem_spec->log,
 		.cancel = spec->cancel ? spec->cancel : problem_spec->cancel,

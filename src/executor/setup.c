@@ -94,7 +94,8 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		.away = spec->away, .asked = kf_strdup(spec->platform),
 		.threads_asked = spec->threads,
 		.shapes = json_incref((json_t *)(uintptr_t)spec->shapes) };
-	code = kf_platform_load(spec->platform, &out->platform, err);
+	code = kf_platform_load_form(spec->platform, spec->form,
+				     &out->platform, err);
 	if (code)
 		return code;
 	if (!spec->away)
@@ -144,6 +145,13 @@ enum kf_code kf_setup_measure(struct kf_setup *setup, struct kf_err *err)
 	setup->device.card = again.card;
 	setup->device.ceiling = again.ceiling;
 	return KF_OK;
+}
+
+char *kf_setup_form(const struct kf_setup *setup)
+{
+	const struct kf_platform *p = setup->platform;
+
+	return strcmp(p->form, p->form_name[0]) == 0 ? NULL : p->form;
 }
 
 void kf_setup_release(struct kf_setup *setup)

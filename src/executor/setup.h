@@ -9,6 +9,8 @@
 
 struct kf_setup_spec {
 	const char *platform;		/* "cpu" or "cpu:0" */
+	const char *form;		/* of programs; NULL: the platform's
+					   default */
 	const char *python;		/* NULL: found */
 	const char *const *set;		/* NAME=VALUE for problems */
 	size_t set_count;
@@ -60,6 +62,9 @@ KF_MUST_CHECK enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 /* Its device's card again, with measured ceilings. */
 KF_MUST_CHECK enum kf_code kf_setup_measure(struct kf_setup *setup,
 					    struct kf_err *err);
+/* The form of programs as a job has it: NULL for the platform's default.
+ * Borrowed. */
+char *kf_setup_form(const struct kf_setup *setup);
 void kf_setup_release(struct kf_setup *setup);
 
 #endif

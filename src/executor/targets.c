@@ -91,6 +91,7 @@ static struct kf_setup_spec setup_spec(const struct kf_targets *targets,
 
 	return (struct kf_setup_spec) {
 		.platform = job->platform,
+		.form = job->form,
 		.python = targets->spec.python,
 		.set = (const char *const *)(uintptr_t)job->set,
 		.set_count = job->set_count,

@@ -384,6 +384,7 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 				 lane->target.problem.name, attempt->number);
 	struct kf_job job = {
 		.platform = (char *)(uintptr_t)run->spec->setup.platform,
+		.form = (char *)(uintptr_t)run->spec->setup.form,
 		.rules = run->spec->rules,
 		.baseline = run->spec->setup.baseline,
 		.seed = run->spec->seed,

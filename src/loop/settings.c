@@ -43,6 +43,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	json_object_set_new(s, "start", string_list(spec->start,
 						    spec->start_count));
 	set_string(s, "platform", setup->platform);
+	set_string(s, "form", setup->form);
 	set_string(s, "python", setup->python);
 	set_string(s, "cache", setup->cache_path);
 	set_count(s, "threads", setup->threads);
@@ -111,6 +112,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	setup->shapes = json_object_get(s, "shapes");
 	setup->dtype = kf_dtype_by_name(kf_json_str(s, "dtype", ""));
 	setup->platform = kf_json_str(s, "platform", "");
+	setup->form = kf_json_str(s, "form", NULL);
 	setup->python = kf_json_str(s, "python", NULL);
 	setup->cache_path = kf_json_str(s, "cache", NULL);
 	setup->threads = (unsigned)read_count(s, "threads");

@@ -88,6 +88,9 @@ enum kf_code kf_driver_open(const struct kf_driver *driver,
 			    struct kf_device **out, struct kf_err *err)
 {
 	*out = NULL;
+	if (driver->python)
+		return malformed(driver, "open", "its programs are run by "
+				 "Python", err);
 	if (!device_id || !device_id[0])
 		return malformed(driver, "open", "no device named", err);
 	if (!memory_max)

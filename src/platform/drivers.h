@@ -11,5 +11,7 @@ extern const struct kf_driver kf_driver_host;
 extern const struct kf_driver kf_driver_cuda;
 extern const struct kf_driver kf_driver_null;
 extern const struct kf_driver kf_driver_opencl;
+extern const struct kf_driver kf_driver_pytorch;
+extern const struct kf_driver kf_driver_pytorch_cuda;
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 
+#include "platform/form_json.h"
+
 #define TEXT_MAX	(1u << 20)	/* notes, example: bytes each */
 #define LIST_MAX	64		/* entries of any list in platform.json */
 #define NAME_MAX_BYTES	32
@@ -340,11 +342,19 @@ static enum kf_code read_optional(const char *folder, const char *name,
 	return code;
 }
 
+/* Where notes and example of its form lie. Caller frees. */
+static char *texts_folder(const struct kf_platform *p)
+{
+	if (strcmp(p->form, p->form_name[0]) == 0)
+		return kf_strdup(p->folder);
+	return kf_format("%s/forms/%s", p->folder, p->form);
+}
+
 static enum kf_code read_texts(struct kf_platform *p, struct kf_err *err)
 {
-	char *example = kf_path_join(p->folder, "example");
-	enum kf_code code = read_optional(p->folder, "notes.md", &p->notes,
-					  err);
+	char *folder = texts_folder(p);
+	char *example = kf_path_join(folder, "example");
+	enum kf_code code = read_optional(folder, "notes.md", &p->notes, err);
 
 	if (!code && !p->notes)
 		p->notes = kf_strdup("");
@@ -357,25 +367,45 @@ static enum kf_code read_texts(struct kf_platform *p, struct kf_err *err)
 		code = read_optional(example, p->file[i].name,
 				     &p->example_text[i], err);
 	free(example);
+	free(folder);
+	return code;
+}
+
+/* What the file says of this form; *whole is a new reference. */
+static enum kf_code choose_form(const char *file, const json_t *object,
+				const char *form, struct kf_platform *p,
+				json_t **whole, struct kf_err *err)
+{
+	struct kf_forms forms;
+	enum kf_code code = kf_form_choose(object, file, form, &forms, whole,
+					   err);
+
+	p->form = kf_strdup(form ? form : forms.name[0]);
+	p->form_name = forms.name;
+	p->form_count = forms.count;
 	return code;
 }
 
 static enum kf_code load_folder(const char *folder, const char *name,
-				struct kf_platform **out, struct kf_err *err)
+				const char *form, struct kf_platform **out,
+				struct kf_err *err)
 {
 	char *file = kf_path_join(folder, "platform.json");
 	struct reader r = { file, err };
 	struct kf_platform *p = kf_alloc(sizeof(*p));
-	json_t *object = NULL;
+	json_t *object = NULL, *whole = NULL;
 	enum kf_code code;
 
 	p->folder = realpath(folder, NULL);
 	code = p->folder ? kf_json_read(file, &object, err)
 			 : kf_fail_errno(err, "cannot open %s", folder);
 	if (!code)
-		code = read_description(&r, object, name, p);
+		code = choose_form(file, object, form, p, &whole, err);
+	if (!code)
+		code = read_description(&r, whole, name, p);
 	if (!code)
 		code = read_texts(p, err);
+	json_decref(whole);
 	json_decref(object);
 	free(file);
 	if (code) {
@@ -402,6 +432,13 @@ static enum kf_code search_path(char *folder[2], struct kf_err *err)
 enum kf_code kf_platform_load(const char *name, struct kf_platform **out,
 			      struct kf_err *err)
 {
+	return kf_platform_load_form(name, NULL, out, err);
+}
+
+enum kf_code kf_platform_load_form(const char *name, const char *form,
+				   struct kf_platform **out,
+				   struct kf_err *err)
+{
 	char *stem = kf_strndup(name, strcspn(name, ":"));
 	char *folder[2] = { NULL, NULL }, *found = NULL;
 	enum kf_code code;
@@ -422,7 +459,7 @@ enum kf_code kf_platform_load(const char *name, struct kf_platform **out,
 			free(path);
 	}
 	if (!code)
-		code = found ? load_folder(found, stem, out, err)
+		code = found ? load_folder(found, stem, form, out, err)
 			     : kf_fail(err, KF_E_INPUT, "no platform %s; "
 				       "`kforge platforms` lists them", stem);
 out:
@@ -449,6 +486,8 @@ void kf_platform_free(struct kf_platform *p)
 		free(p->file[i].language);
 	}
 	free_strings(p->example_text, p->file_count);
+	free_strings(p->form_name, p->form_count);
+	free(p->form);
 	free(p->file);
 	free_strings(p->compiler, p->compiler_count);
 	free_strings(p->machine_flag, p->machine_flag_count);

@@ -6,6 +6,11 @@
  *					command, driver, dtypes, limits
  *	platforms/NAME/example/		one problem and its candidate
  *	platforms/NAME/notes.md		what one must know to write for it
+ *
+ * Programs may have several forms there (a C program, a PyTorch module). What
+ * platform.json says is the default one; each member of its "forms" says how
+ * another differs, and notes and example of that one lie below forms/FORM/. A
+ * struct kf_platform is a platform with one form.
  */
 #ifndef KF_PLATFORM_H
 #define KF_PLATFORM_H
@@ -23,6 +28,9 @@ struct kf_platform_file {
 
 struct kf_platform {
 	char *name;		/* owned; "cpu" */
+	char *form;		/* owned; "c", "two-part", "torch" */
+	char **form_name;	/* owned; all that it has, the default one first */
+	size_t form_count;
 	char *title;		/* owned; for people and prompts */
 	char *folder;		/* owned; absolute */
 	const struct kf_driver *driver;
@@ -31,8 +39,9 @@ struct kf_platform {
 	char **compiler;	/* owned; alternatives, best first: {"gcc","clang"} */
 	size_t compiler_count;
 	char **command;		/* owned; with {compiler} {source} {output}
-				   {include}; NULL-terminated; empty where the
-				   driver compiles by itself */
+				   {include}, of a driver with python also
+				   {python} {python_home}; NULL-terminated;
+				   empty where the driver compiles by itself */
 	/* What programs can be exported as (kforge export): "c", "torch", ...;
 	 * NULL-terminated; none: they cannot. And the words of command that
 	 * bind one to this machine's processor. */
@@ -62,6 +71,10 @@ struct kf_platform {
  * malformed platform.json is KF_E_INPUT with file and member. */
 KF_MUST_CHECK enum kf_code kf_platform_load(const char *name,
 		struct kf_platform **out, struct kf_err *err);
+/* The same with one of its forms; NULL: the default one. */
+KF_MUST_CHECK enum kf_code kf_platform_load_form(const char *name,
+		const char *form, struct kf_platform **out,
+		struct kf_err *err);
 void kf_platform_free(struct kf_platform *platform);
 /* Names of all platform folders, sorted; caller frees each and the array. */
 enum kf_code kf_platform_list(char ***names, size_t *count, struct kf_err *err);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "platform/platform.h"
+#include "problem/python_place.h"
 
 #define SOURCE_BYTES (1u << 20)
 #define OUTPUT_BYTES (16u << 10)	/* kept of what the problem prints */
@@ -12,143 +13,10 @@
 #define DESCRIPTORS 512
 #define EXIT_NO_TORCH 3		/* reference.py: import torch failed */
 #define EXIT_NO_SPACE 4		/* reference.py: the disk is full */
-#define ENV_MAX 64
-#define BIND_MAX 512	/* a driver has many libraries */
-
-/* Lists that a sandbox spec points to. */
-struct lists {
-	char *env[ENV_MAX];	/* owned */
-	size_t env_count;
-	struct kf_bind bind[BIND_MAX];
-	size_t bind_count;
-	struct kf_binds device;		/* owned; what bind has of a device */
-};
-
-static void take_env(struct lists *lists, char *text)
-{
-	if (lists->env_count + 1 < ENV_MAX)
-		lists->env[lists->env_count++] = text;
-	else
-		free(text);
-}
-
-/* Some machines' BLAS picks a kernel that crashes unless it is told better. */
-static void pass_blas_settings(struct lists *lists)
-{
-
-	for (char **e = environ; *e; e++)
-		if (strncmp(*e, "OPENBLAS_", 9) == 0 &&
-		    strncmp(*e, "OPENBLAS_NUM_THREADS=", 21) != 0)
-			take_env(lists, kf_strdup(*e));
-}
-
-/* Threads that wait by spinning take the processors from whoever is measured
- * next. OpenBLAS would do so for 2^26 cycles after each product; 2^20 keeps
- * its threads awake within a call. What only makes bundles need not spin. */
-static void set_waiting(struct lists *lists, const char *mode)
-{
-	if (!getenv("OPENBLAS_THREAD_TIMEOUT"))
-		take_env(lists, kf_strdup("OPENBLAS_THREAD_TIMEOUT=20"));
-	if (strcmp(mode, "bundle") == 0)
-		take_env(lists, kf_strdup("OMP_WAIT_POLICY=PASSIVE"));
-}
 
 bool kf_problem_on_device(const struct kf_problem_spec *spec)
 {
 	return spec->platform && spec->platform->driver->torch_device;
-}
-
-/* torch.compile's compiler looks for the driver's library by a program that no
- * sandbox shows, unless it is told. */
-static void tell_triton(struct lists *lists)
-{
-	static const char name[] = "/libcuda.so.1";
-
-	for (size_t i = 0; i < lists->device.count; i++) {
-		const char *path = lists->device.bind[i].source;
-		size_t len = strlen(path), tail = sizeof(name) - 1;
-
-		if (len <= tail || strcmp(path + len - tail, name) != 0)
-			continue;
-		take_env(lists, kf_format("TRITON_LIBCUDA_PATH=%.*s",
-					  (int)(len - tail), path));
-		return;
-	}
-}
-
-/* What the device's driver needs, and a compiler for torch.compile. Torch sees
- * one device only, so it is its first. */
-static void add_device(struct lists *lists, const struct kf_problem_spec *about)
-{
-	const struct kf_driver *driver;
-	const char *number;
-
-	if (!kf_problem_on_device(about))
-		return;
-	driver = about->platform->driver;
-	number = about->device_id ? strrchr(about->device_id, ':') : NULL;
-	take_env(lists, kf_format("CUDA_VISIBLE_DEVICES=%s",
-				  number ? number + 1 : "0"));
-	/* As drivers number them. */
-	take_env(lists, kf_strdup("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
-	kf_binds_toolchain(&lists->device);
-	if (driver->paths)
-		driver->paths(KF_DRIVER_RUNNER, kf_binds_path,
-			      &lists->device);
-	tell_triton(lists);
-}
-
-static void set_env(struct lists *lists, const struct kf_python *python,
-		    unsigned threads)
-{
-	static const char *const counts[] = {
-		"OMP", "MKL", "OPENBLAS", "NUMEXPR",
-	};
-	/* The allocator keeps what is freed: whether it gives a result's pages
-	 * back, to fault them in again in the next call, hangs on what lies
-	 * behind them, and made eager calls up to four times slower in one
-	 * process than in another. The fast case is the baseline. */
-	static const char *const fixed[] = {
-		"MALLOC_MMAP_THRESHOLD_=33554432",
-		"MALLOC_TRIM_THRESHOLD_=4294967296",
-		"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
-		"USER=nobody",	/* torch 2 asks for one, by name */
-		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
-		"PYTHONNOUSERSITE=1",
-	};
-
-	for (size_t i = 0; i < KF_COUNT(fixed); i++)
-		take_env(lists, kf_strdup(fixed[i]));
-	take_env(lists, kf_format("PYTHONPATH=%s", python->search));
-	for (size_t i = 0; i < KF_COUNT(counts); i++)
-		take_env(lists, kf_format("%s_NUM_THREADS=%u", counts[i],
-					  threads));
-	pass_blas_settings(lists);
-}
-
-static void add_bind(struct lists *lists, const char *path, bool writable,
-		     bool optional)
-{
-	if (path && lists->bind_count < BIND_MAX)
-		lists->bind[lists->bind_count++] = (struct kf_bind) {
-			.source = path, .writable = writable,
-			.optional = optional,
-		};
-}
-
-/* Paths are the same inside and outside, so that this also works where the
- * sandbox has no namespaces. */
-static void set_binds(struct lists *lists, const struct kf_reference_spec *spec,
-		      const char *code_folder)
-{
-	for (size_t i = 0; i < lists->device.count &&
-	     lists->bind_count < BIND_MAX; i++)
-		lists->bind[lists->bind_count++] = lists->device.bind[i];
-	for (size_t i = 0; i < spec->python->folder_count; i++)
-		add_bind(lists, spec->python->folder[i], false, true);
-	add_bind(lists, code_folder, false, false);
-	add_bind(lists, spec->job_folder, false, false);
-	add_bind(lists, spec->out_folder, true, false);
 }
 
 static enum kf_code write_job(const struct kf_reference_spec *spec,
@@ -173,78 +41,72 @@ static enum kf_code write_job(const struct kf_reference_spec *spec,
 	return code;
 }
 
-/* Absolute folder of reference.py. Caller frees. */
-static enum kf_code find_code(char **out, struct kf_err *err)
+static enum kf_code start(const struct kf_reference_spec *spec,
+			  const struct kf_python_place *place,
+			  const char *request_path, struct kf_sandbox **out,
+			  struct kf_err *err)
 {
-	char *home = kf_home(err);
-	char *path;
+	const struct kf_problem_spec *about = spec->problem_spec;
+	char *script = kf_path_join(place->code_folder, "reference.py");
+	const char *argv[] = {
+		spec->python->program, "-B", script, spec->mode, request_path,
+		NULL
+	};
+	struct kf_sandbox_spec box = {
+		.profile = KF_SANDBOX_REFERENCE,
+		.tier_min = about->tier_min,
+		.argv = argv,
+		.env = (const char *const *)place->env,
+		.bind = place->binds.bind,
+		.bind_count = place->binds.count,
+		.limits = {
+			.memory_bytes = about->memory_bytes,
+			.cpu_ns = spec->wall_ns * about->threads,
+			.wall_ns = spec->wall_ns,
+			.file_bytes = spec->file_bytes,
+			.processes = PROCESSES,
+			.descriptors = DESCRIPTORS,
+		},
+		.fd = spec->fd,
+		.fd_count = spec->fd_count,
+		.output_max = OUTPUT_BYTES,
+		.cancel = about->cancel,
+	};
+	enum kf_code code = kf_sandbox_start(&box, out, err);
 
-	*out = NULL;
-	if (!home)
-		return KF_E_UNAVAIL;
-	path = kf_path_join(home, "python");
-	*out = realpath(path, NULL);
-	if (!*out)
-		kf_fail(err, KF_E_UNAVAIL, "cannot find folder %s", path);
-	free(path);
-	free(home);
-	return *out ? KF_OK : KF_E_UNAVAIL;
+	free(script);
+	return code;
 }
 
 enum kf_code kf_reference_start(const struct kf_reference_spec *spec,
 				struct kf_sandbox **out, struct kf_err *err)
 {
 	const struct kf_problem_spec *about = spec->problem_spec;
-	char *request_path = NULL, *script = NULL, *code_folder = NULL;
-	struct lists lists = { 0 };
-	enum kf_code code = find_code(&code_folder, err);
+	const struct kf_python_place_spec where = {
+		.python = spec->python,
+		.platform = about->platform,
+		.device_id = about->device_id,
+		.threads = about->threads,
+		.passive = strcmp(spec->mode, "bundle") == 0,
+	};
+	struct kf_python_place place = { 0 };
+	char *request_path = NULL;
+	enum kf_code code;
 
 	*out = NULL;
+	code = kf_python_place_open(&where, &place, err);
 	if (code)
 		goto out;
-	script = kf_path_join(code_folder, "reference.py");
+	kf_binds_add(&place.binds, spec->job_folder, NULL, false, false);
+	if (spec->out_folder)
+		kf_binds_add(&place.binds, spec->out_folder, NULL, true,
+			     false);
 	code = write_job(spec, &request_path, err);
-	if (code)
-		goto out;
-	set_env(&lists, spec->python, about->threads);
-	set_waiting(&lists, spec->mode);
-	add_device(&lists, about);
-	set_binds(&lists, spec, code_folder);
-	{
-		const char *argv[] = {
-			spec->python->program, "-B", script, spec->mode,
-			request_path, NULL
-		};
-		struct kf_sandbox_spec box = {
-			.profile = KF_SANDBOX_REFERENCE,
-			.tier_min = about->tier_min,
-			.argv = argv,
-			.env = (const char *const *)lists.env,
-			.bind = lists.bind,
-			.bind_count = lists.bind_count,
-			.limits = {
-				.memory_bytes = about->memory_bytes,
-				.cpu_ns = spec->wall_ns * about->threads,
-				.wall_ns = spec->wall_ns,
-				.file_bytes = spec->file_bytes,
-				.processes = PROCESSES,
-				.descriptors = DESCRIPTORS,
-			},
-			.fd = spec->fd,
-			.fd_count = spec->fd_count,
-			.output_max = OUTPUT_BYTES,
-			.cancel = about->cancel,
-		};
-
-		code = kf_sandbox_start(&box, out, err);
-	}
+	if (!code)
+		code = start(spec, &place, request_path, out, err);
 out:
-	for (size_t i = 0; i < lists.env_count; i++)
-		free(lists.env[i]);
-	kf_binds_release(&lists.device);
+	kf_python_place_release(&place);
 	free(request_path);
-	free(script);
-	free(code_folder);
 	return code;
 }
 
@@ -394,9 +256,9 @@ static enum kf_code add_file(const char *folder, const char *name,
 enum kf_code kf_reference_hash(char out[KF_HASH_HEX], struct kf_err *err)
 {
 	struct kf_buf all = { .max = 64 * SOURCE_BYTES };
-	char *package = NULL, *folder = NULL;
+	char *package = NULL, *folder = kf_python_code_folder(err);
 	struct dirent **entry = NULL;
-	enum kf_code code = find_code(&folder, err);
+	enum kf_code code = folder ? KF_OK : KF_E_UNAVAIL;
 	int count = 0;
 
 	out[0] = '\0';

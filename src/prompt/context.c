@@ -131,6 +131,12 @@ static json_t *platform_of(const struct kf_platform *platform)
 
 	set_text(object, "name", platform->name);
 	set_text(object, "title", platform->title);
+	set_text(object, "form", platform->form ? platform->form :
+		 is_two_part(platform) ? "two-part" : "c");
+	set_text(object, "forward", platform->driver ?
+		 kf_driver_entry(platform->driver, false) : "kf_forward");
+	set_text(object, "torch_device", platform->driver ?
+		 platform->driver->torch_device : NULL);
 	set(object, "two_part", json_boolean(is_two_part(platform)));
 	set(object, "files", files_of(platform));
 	set(object, "dtypes", dtypes_of(platform));

@@ -107,6 +107,8 @@ struct kf_host_tensor {
 	uint64_t offset;	/* in its arena; not used if the dtype is NONE */
 	uint64_t name;		/* in the names; weights only */
 	int32_t dtype, rank;
+	uint32_t structural;	/* of a weight: its values are never changed */
+	uint32_t reserved;
 	int64_t shape[8];
 };
 
@@ -159,6 +161,30 @@ struct kf_host_reply {
 	uint64_t host_ns;	/* the same by the host's clock; 0: not taken */
 	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from
 				   what they were; UINT64_MAX: nowhere */
+};
+
+/* --- python ------------------------------------------------------------------
+ *
+ *	python -B candidate.py serve TORCH_DEVICE ARTEFACT PROBLEM
+ *
+ * TORCH_DEVICE: "" for the processor, "cuda".
+ * python/kforge_candidate: the commands of a device runner, with a program that
+ * is a Python file. ARTEFACT is what `candidate.py build` has made. The filter
+ * is installed when LOAD is over. rc says how PREPARE, UPLOAD, FORWARD and
+ * DOWNLOAD ended, and text the rest.
+ */
+
+enum kf_python_end {
+	KF_PYTHON_GOOD,
+	KF_PYTHON_EXCEPTION,
+	KF_PYTHON_EXITED,
+	KF_PYTHON_OUTPUTS,
+	KF_PYTHON_SHAPE,
+	KF_PYTHON_DTYPE,
+	KF_PYTHON_WEIGHTS,
+	KF_PYTHON_PATCHED,
+	KF_PYTHON_DEFERRED,
+	KF_PYTHON_MEMORY,
 };
 
 /* --- record ------------------------------------------------------------------

@@ -67,6 +67,17 @@ void kf_binds_add(struct kf_binds *binds, const char *source,
 	};
 }
 
+void kf_binds_all(struct kf_binds *binds, const struct kf_binds *others)
+{
+	for (size_t i = 0; i < others->count; i++) {
+		const struct kf_bind *b = &others->bind[i];
+
+		kf_binds_add(binds, b->source, b->target, b->writable,
+			     b->optional);
+		binds->bind[binds->count - 1].device = b->device;
+	}
+}
+
 void kf_binds_path(void *arg, const char *path, bool writable)
 {
 	struct kf_binds *binds = arg;

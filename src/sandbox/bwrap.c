@@ -10,6 +10,7 @@ static const char *const devices[][4] = {
 	[KF_SANDBOX_HOST] = { "/dev/null" },
 	[KF_SANDBOX_REFERENCE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 	[KF_SANDBOX_DEVICE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
+	[KF_SANDBOX_PYTHON] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 };
 
 /* Python, torch and vendors' libraries look for processors and memory in
@@ -20,6 +21,7 @@ static const bool has_proc[] = {
 	[KF_SANDBOX_HOST] = false,
 	[KF_SANDBOX_REFERENCE] = true,
 	[KF_SANDBOX_DEVICE] = true,
+	[KF_SANDBOX_PYTHON] = true,
 };
 
 const char *const *kf_profile_devices(enum kf_sandbox_profile profile)

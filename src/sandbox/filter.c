@@ -202,10 +202,31 @@ int kf_filter_strict_fd(struct kf_err *err)
 	return export(&b, err);
 }
 
+int kf_filter_alone_fd(struct kf_err *err)
+{
+	static const char *const starting[] = { "fork", "vfork", "execve",
+						"execveat", NULL };
+	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+	const struct when process[] = {
+		{ refuse, "clone", 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0 },
+	};
+	struct builder b;
+
+	if (!begin(&b, SCMP_ACT_ALLOW, err))
+		return -1;
+	add_all(&b, refuse, starting);
+	/* Its flags lie in memory; libraries fall back to clone. */
+	add(&b, SCMP_ACT_ERRNO(ENOSYS), "clone3");
+	add_when(&b, process, KF_COUNT(process));
+	return export(&b, err);
+}
+
 int kf_sandbox_filter_fd(enum kf_sandbox_profile profile, struct kf_err *err)
 {
 	if (profile == KF_SANDBOX_HOST)
 		return kf_filter_strict_fd(err);
+	if (profile == KF_SANDBOX_PYTHON)
+		return kf_filter_alone_fd(err);
 	return kf_filter_common_fd(KF_FILTER_NAMESPACES, err);
 }
 

@@ -1,9 +1,10 @@
 /*
  * sandbox.h - run a program that nobody has reviewed.
  *
- * Four profiles, one for each kind of process: builder, host runner, reference,
- * device runner. What they share: no network, empty environment but
- * for what the spec sets, own pid/ipc/uts/mount namespaces, no capability, a
+ * Five profiles, one for each kind of process: builder, host runner, reference,
+ * device runner, runner in Python. What they share: no network, empty
+ * environment but for what the spec sets, own pid/ipc/uts/mount namespaces, no
+ * capability, a
  * root folder that holds only what is bound, private small /tmp, limits on
  * memory, processor and wall time, file size, descriptors and threads, death
  * with the parent, and the whole tree killed at the end.
@@ -49,6 +50,9 @@ enum kf_sandbox_profile {
 	KF_SANDBOX_REFERENCE,	/* Python with torch: may fork */
 	KF_SANDBOX_DEVICE,	/* our own code with a vendor's libraries: may
 				   fork; devices are bound by kf_binds_device */
+	KF_SANDBOX_PYTHON,	/* Python with torch and a program: may fork
+				   while the program is loaded; then it installs
+				   a filter that leaves it its threads alone */
 	KF_SANDBOX_PROFILES
 };
 
@@ -77,6 +81,8 @@ struct kf_binds {
 /* A later bind hides what earlier ones show under its target. */
 void kf_binds_add(struct kf_binds *binds, const char *source,
 		  const char *target, bool writable, bool optional);
+/* Adds all that others has. */
+void kf_binds_all(struct kf_binds *binds, const struct kf_binds *others);
 /* Is the path there already, by itself or in a folder above it? */
 bool kf_binds_cover(const struct kf_binds *binds, const char *path);
 /* A device node, or a folder of them; skipped if absent. */
@@ -168,6 +174,9 @@ bool kf_sandbox_ended(struct kf_sandbox *box);
  * once all have ended. */
 bool kf_sandbox_watch(struct kf_sandbox *const *box, size_t count,
 		      int timeout_ms);
+/* How many processes are in it now, its keepers among them; ended ones that
+ * nobody has asked for yet do not count. Takes about 2 ms. */
+unsigned kf_sandbox_processes(const struct kf_sandbox *box);
 /* Waits for its end or its wall limit, kills what is left of the tree, fills
  * *outcome. The box stays valid until freed. A sandbox that could not be set
  * up is known only here: KF_E_UNAVAIL with bwrap's words. */
@@ -194,6 +203,8 @@ enum kf_sandbox_tier kf_sandbox_probe(struct kf_buf *why);
  * installs itself (PR_SET_NO_NEW_PRIVS, then seccomp with TSYNC) once it has
  * its SIGSYS handler, its memory and its libraries, and before it loads a
  * candidate. A forbidden call raises SIGSYS; si_syscall is its number.
+ * KF_SANDBOX_PYTHON: on top of what the sandbox installs, which its runner adds
+ * once the program is loaded: no new process, by EPERM.
  * Others: the filter that the sandbox installs by itself. */
 int kf_sandbox_filter_fd(enum kf_sandbox_profile profile, struct kf_err *err);
 /* The name of a system call of this machine, "system call N" if unknown. */

@@ -14,6 +14,7 @@ struct process {
 	pid_t pid, parent;
 	uint64_t ticks;		/* its own and those of children it reaped */
 	unsigned tasks;
+	char state;		/* 'Z': has ended */
 	bool inside;
 };
 
@@ -45,13 +46,15 @@ static bool read_stat(pid_t pid, struct process *out)
 	char text[1024];
 	const char *at;
 	int parent;
+	char state;
 
 	if (!read_small(pid, "stat", text, sizeof(text)))
 		return false;
 	at = strrchr(text, ')');	/* the name may hold anything */
-	if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
-			  " %lu %lu %ld %ld %*d %*d %lu", &parent, &user,
-			  &system, &child_user, &child_system, &tasks) != 6)
+	if (!at || sscanf(at + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
+			  " %lu %lu %ld %ld %*d %*d %lu", &state, &parent,
+			  &user, &system, &child_user, &child_system,
+			  &tasks) != 7)
 		return false;
 	*out = (struct process) {
 		.pid = pid,
@@ -59,6 +62,7 @@ static bool read_stat(pid_t pid, struct process *out)
 		.ticks = user + system + (unsigned long)child_user +
 			 (unsigned long)child_system,
 		.tasks = (unsigned)tasks,
+		.state = state,
 	};
 	return true;
 }
@@ -166,6 +170,19 @@ void kf_usage_sample(struct kf_usage *usage, pid_t root)
 	if (usage->memory_bytes > usage->memory_bytes_peak)
 		usage->memory_bytes_peak = usage->memory_bytes;
 	free(table.row);
+}
+
+unsigned kf_usage_processes(pid_t root)
+{
+	struct table table;
+	unsigned count = 0;
+
+	read_all(&table);
+	mark(&table, root);
+	for (size_t i = 0; i < table.count; i++)
+		count += table.row[i].inside && table.row[i].state != 'Z';
+	free(table.row);
+	return count;
 }
 
 size_t kf_usage_kill(pid_t root)

@@ -20,6 +20,8 @@ struct kf_usage {
 
 /* Samples the tree under root; of root itself all but its memory. */
 void kf_usage_sample(struct kf_usage *usage, pid_t root);
+/* Processes of the tree that have not ended, root among them. */
+unsigned kf_usage_processes(pid_t root);
 /* SIGKILL to every descendant of root, root spared; returns how many. */
 size_t kf_usage_kill(pid_t root);
 /* Tasks of this user on the machine, for RLIMIT_NPROC, which counts those. */

@@ -203,6 +203,11 @@ void kf_box_sweep(struct kf_sandbox *box)
 		kf_cgroup_read(box->cgroup, &box->use);
 }
 
+unsigned kf_sandbox_processes(const struct kf_sandbox *box)
+{
+	return box->ended ? 0 : kf_usage_processes(box->pid);
+}
+
 bool kf_sandbox_ended(struct kf_sandbox *box)
 {
 	kf_box_watch(box, 0);

@@ -108,7 +108,7 @@ OWN = {"python": "/none", "cache": "cache", "out": "out", "record": "file",
        "executor": "folder:x", "force": True, "rules": "kernelbench",
        "sandbox": "weak", "seed": 1, "unverified": True}
 ANYBODYS = """
-    platform model attempts target start set size dtype shape shapes prompts
+    platform form model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain kind context
     jobs again jsonl as portable only all merge json quiet verbose profiler

@@ -4,7 +4,7 @@
 #include "platform/drivers.h"
 
 /* Handed on: where libraries lie on machines that have them elsewhere. */
-static const char *const env[] = {
+const char *const kf_cuda_env[] = {
 	"CUDA_HOME", "CUDA_PATH", "CUTLASS_PATH", "VIRTUAL_ENV",
 	"CONDA_PREFIX", "KFORGE_CUDA_DRIVER", "KFORGE_NVRTC",
 	"LD_LIBRARY_PATH", NULL
@@ -29,7 +29,7 @@ const struct kf_driver kf_driver_cuda = {
 	.fault = kf_cuda_fault,
 	.short_of_memory = kf_cuda_short_of_memory,
 	.paths = kf_cuda_paths,
-	.env = env,
+	.env = kf_cuda_env,
 	.torch_device = "cuda",
 	.trace = kf_cuda_trace,
 };

@@ -38,6 +38,9 @@ typedef void kf_cuda_folder_fn(void *arg, const char *folder);
 void kf_cuda_header_folders(const char *nvrtc_path, kf_cuda_folder_fn *add,
 			    void *arg);
 
+/* Variables that its sandboxes get; see kf_driver.env. */
+extern const char *const kf_cuda_env[];
+
 /* --- find.c, card.c, measure.c -------------------------------------------- */
 struct kf_cuda_measured {	/* 0: not measured */
 	double copy_bytes_per_s;	/* read and written bytes together */

@@ -1,0 +1,1 @@
+"""The runner of programs that are Python files; see candidate.py."""

@@ -1,0 +1,188 @@
+"""One program, loaded once and called when the supervisor says so. Reads as its
+running order: import, say hello, make the problem, load the program, lock the
+door, then call after call."""
+
+import ctypes
+import faulthandler
+import gc
+import os
+import sys
+import time
+
+import torch
+
+from kforge_reference import device
+from kforge_reference.problem import (BUILD_SEED, Problem, prepare_torch,
+                                      seed_all)
+
+from . import artefact, program, protocol
+from .extensions import Extensions
+from .guard import Guard
+from .outputs import Outputs
+from .weights import Weights
+from .words import Wrong, end_of, of_error
+
+INPUT_SEED = 20260102
+
+
+def main(device_name, artefact_path, problem_path):
+    faulthandler.enable()
+    sys.stdout.reconfigure(line_buffering=True)
+    server = Server(device_name, artefact_path, problem_path)
+    server.channel.hello()
+    while True:
+        server.serve(server.channel.wait())
+
+
+def view(info, address):
+    """The tensor that lies in shared memory."""
+    dtype = getattr(torch, protocol.DTYPES[info.dtype])
+    shape = tuple(info.shape[:info.rank])
+    numel = 1
+    for size in shape:
+        numel *= size
+    if not numel:
+        return torch.empty(shape, dtype=dtype, device="cpu")
+    size = numel * torch.empty((), dtype=dtype, device="cpu").element_size()
+    memory = (ctypes.c_char * size).from_address(address + info.offset)
+    return torch.frombuffer(memory, dtype=dtype).reshape(shape)
+
+
+class Server:
+    def __init__(self, device_name, artefact_path, problem_path):
+        self.channel = protocol.Channel()
+        self._device_name = device_name
+        self._artefact = artefact_path
+        self._problem_path = problem_path
+        self._folder = artefact.folder()
+        self._commands = {
+            protocol.PING: lambda: None, protocol.READY: self.ready,
+            protocol.LOAD: self.load, protocol.PREPARE: self.prepare,
+            protocol.UPLOAD: self.upload, protocol.FORWARD: self.forward,
+            protocol.DOWNLOAD: self.download, protocol.TIDY: self.tidy,
+        }
+
+    def serve(self, command):
+        """Trouble of ours ends the process: READY alone may have any."""
+        reply = self.channel.reply
+        reply.changed = protocol.NOWHERE
+        end, text = protocol.GOOD, ""
+        start = time.perf_counter_ns()
+        try:
+            self._commands[command]()
+        except BaseException as error:
+            if command == protocol.READY:
+                raise
+            end, text = end_of(error, protocol), self._words(error)
+        reply.own_ns = time.perf_counter_ns() - start
+        self.channel.say(end, text)
+        self.channel.answer()
+
+    def _words(self, error):
+        if isinstance(error, Wrong):
+            return error.text
+        return of_error(self._folder, error)
+
+    # --- getting ready -------------------------------------------------------
+
+    def ready(self):
+        prepare_torch(int(os.environ.get("OMP_NUM_THREADS", "1")),
+                      self._device_name or "cpu")
+        self._problem = Problem(self._problem_path)
+        self._inputs = self._problem.inputs(INPUT_SEED)
+        self._synchronize = device.settle
+        self._guard = Guard()
+
+    def load(self):
+        """The program's file runs, and whatever it compiles is compiled."""
+        folder, manifest = artefact.unpack(self._artefact)
+        cache = artefact.set_caches(folder)
+        if manifest["warm"]:
+            Extensions(cache, manifest["extensions"]).install()
+        self._module = program.construct(program.load(folder), self._problem)
+        if manifest["warm"]:
+            self._warm()
+        self._guard.check()
+        protocol.forbid_processes()
+        self._take(*protocol.map_arenas())
+
+    def _warm(self):
+        """One call on the problem's own inputs; what is wrong with it the
+        first call of a judgement will show."""
+        try:
+            program.call(self._module, self._inputs, [
+                leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+                for leaf in self._inputs.leaves])
+            self._synchronize()
+        except Exception as error:
+            print("a first call, on the problem's inputs: %s" %
+                  of_error(self._folder, error))
+
+    def _take(self, inputs, outputs):
+        channel = self.channel
+        self._in_views = [None if protocol.DTYPES[info.dtype] == "none" else
+                          view(info, inputs) for info in channel.inputs]
+        self._weight_views = [view(info, inputs) for info in channel.weights]
+        self._outputs = Outputs(channel.outputs, [
+            view(info, outputs) for info in channel.outputs])
+        self._weights = Weights(self._module, channel.names, channel.weights)
+
+    # --- weights -------------------------------------------------------------
+
+    def prepare(self):
+        with torch.no_grad():
+            self._weights.put(self._weight_views, everything=True)
+        own = getattr(self._module, "kf_prepare", None)
+        if callable(own):
+            with torch.no_grad():
+                own()
+            self._synchronize()
+
+    # --- a call --------------------------------------------------------------
+
+    def upload(self):
+        with torch.no_grad():
+            self._weights.put(self._weight_views, everything=False)
+        given = [None if each is None else device.put(each.clone())
+                 for each in self._in_views]
+        # Names of our own for the same memory: a program may do what it likes
+        # to a tensor that it is given.
+        self._given = [None if each is None else each.detach()
+                       for each in given]
+        leaves = list(self._inputs.leaves)
+        for place, tensor in zip(self._inputs.tensor_indices(), given):
+            leaves[place] = tensor
+        self._args, self._kwargs = self._inputs.build(leaves)
+        self._outputs.expect()
+        seed_all(BUILD_SEED)
+        gc.collect(0)
+        self._synchronize()
+
+    def forward(self):
+        gc.disable()
+        try:
+            with torch.no_grad():
+                result = self._module(*self._args, **self._kwargs)
+                self._synchronize()
+                self._outputs.take(result)
+        finally:
+            gc.enable()
+
+    def download(self):
+        self._outputs.deliver()
+        self._guard.check()
+        for info, mine, theirs in zip(self.channel.inputs, self._in_views,
+                                      self._given):
+            if mine is None:
+                continue
+            now = theirs.cpu()
+            place = protocol.first_difference(
+                now.data_ptr(), mine.data_ptr(),
+                mine.numel() * mine.element_size())
+            if place is not None:
+                self.channel.reply.changed = info.offset + place
+                return
+
+    def tidy(self):
+        self._args = self._kwargs = self._given = None
+        self._outputs.forget()

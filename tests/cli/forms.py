@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Programs in other forms than the platform's own: PyTorch modules."""
+
+import json
+import pathlib
+import sys
+
+from harness import C_PROBLEM, DATA, EXIT, PROBLEM, kforge, run_tests, states
+
+FORMS = DATA / "forms"
+SOLUTION = (FORMS / "solution.py").read_text()
+FAST = ("--stop-after", "values", "--baseline", "none", "--threads", "1")
+
+BODY = "return torch.addcmul(self.shift, x, self.scale).clamp_(min=0)"
+RIGHT = "torch.addcmul(self.shift, x, self.scale).clamp_(min=0)"
+
+
+def body(*lines):
+    """The program with other lines in forward."""
+    return SOLUTION.replace(BODY, "\n        ".join(lines))
+
+
+def renamed():
+    return SOLUTION.replace("scale", "gain").replace("shift", "offset")
+
+
+def kept():
+    return body("if not hasattr(self, 'kept'):",
+                "    self.kept = {}",
+                "if x.data_ptr() not in self.kept:",
+                f"    self.kept[x.data_ptr()] = {RIGHT}",
+                "return self.kept[x.data_ptr()]")
+
+
+def deferred():
+    """A thread does the work, and forward does not wait for it."""
+    return body("import threading, time",
+                "out = torch.zeros_like(x)",
+                "def work():",
+                "    time.sleep(0.05)",
+                f"    out.copy_({RIGHT})",
+                "threading.Thread(target=work).start()",
+                "return out")
+
+
+# name: source, state, reason, words of the verdict
+CASES = {
+    "good": (SOLUTION, "correct", "", ""),
+    "renamed": (renamed(), "correct", "", ""),
+    "prepared": (SOLUTION.replace(BODY, "return self.ready(x)") +
+                 "\n    def kf_prepare(self):"
+                 "\n        shift, scale = self.shift, self.scale"
+                 "\n        self.ready = lambda x: torch.addcmul(shift, x, "
+                 "scale).clamp_(min=0)\n", "correct", "", ""),
+    "wrong": (body("return x * self.scale + self.shift"), "mismatch",
+              "values", "elements are wrong"),
+    "frozen": (SOLUTION.replace("torch.addcmul(self.shift, x, self.scale)",
+                                "(x * self.was + self.shift)").replace(
+        "        self.shift =", "        self.was = self.scale.data.clone()"
+        "\n        self.shift ="), "mismatch", "values", "weight"),
+    "shape": (body(f"return ({RIGHT})[:, :-1]"), "mismatch", "shape",
+              "output 0 has shape [64, 95], and the problem's has [64, 96]"),
+    "dtype": (body(f"return ({RIGHT}).double()"), "mismatch", "dtype",
+              "torch.float64"),
+    "count": (body(f"y = {RIGHT}", "return y, y"), "mismatch", "outputs",
+              "forward returned 2 tensors, and the problem's returns 1"),
+    "exception": (body("y = x @ x", "return y"), "runtime_error",
+                  "exception", "solution.py, line 12, in forward: y = x @ x"),
+    "exits": (body("import sys", "sys.exit(0)"), "runtime_error", "exited",
+              "sys.exit(0)"),
+    "ends": (body("import os", "os._exit(3)"), "runtime_error", "exited",
+             "status 3"),
+    "crash": (body("import ctypes", "ctypes.string_at(0)"), "runtime_error",
+              "signal", "solution.py"),
+    "hang": (body("while True: pass"), "runtime_error", "timeout",
+             "did not return in time"),
+    "writes": (body("x.mul_(self.scale).add_(self.shift)",
+                    "return x.clamp(min=0)"), "mismatch", "input_changed",
+               "Inputs and weights are read-only"),
+    "no_class": (SOLUTION.replace("ModelNew", "Model"),
+                 "compilation_failure", "load", "defines no class ModelNew"),
+    "syntax": (SOLUTION.replace("def forward(", "def forward("[:-1]),
+               "compilation_failure", "refused", "SyntaxError"),
+    "import": ("import torch_that_is_not_there\n" + SOLUTION,
+               "compilation_failure", "load", "torch_that_is_not_there"),
+    "weights": (SOLUTION.replace("torch.randn(columns)",
+                                 "torch.randn(columns + 1)"),
+                "runtime_error", "weights", "weight shift [96]"),
+    "process": (body("import os", "os.fork()", f"return {RIGHT}"),
+                "runtime_error", "exception", "PermissionError"),
+    # --- to get a good verdict without the work
+    "kept": (kept(), "mismatch", "values", "an earlier call"),
+    "deferred": (deferred(), "mismatch", "cheat_deferred_work", "all work"),
+    "allclose": ("import torch\ntorch.allclose = lambda *a, **k: True\n" +
+                 body("return torch.zeros_like(x)"), "mismatch",
+                 "cheat_patched", "the program replaced torch.allclose"),
+    "clock": (body("import time", "time.perf_counter = lambda: 0.0",
+                   f"return {RIGHT}"), "mismatch", "cheat_patched",
+              "the program replaced time.perf_counter"),
+    "lazy": (body("class Lazy(torch.Tensor): pass",
+                  f"return ({RIGHT}).as_subclass(Lazy)"), "mismatch",
+             "outputs", "not a plain tensor"),
+    "helper": ("import os, time\nif os.fork() == 0:\n    time.sleep(60)\n"
+               "    os._exit(0)\n" + SOLUTION, "compilation_failure", "load",
+               "1 process that still ran"),
+}
+
+
+def judged():
+    """All cases by one process of kforge; made once."""
+    if not hasattr(judged, "verdicts"):
+        lines = [json.dumps({"id": name, "form": "torch", "limits":
+                             {"call_s": 4}, "files": {"solution.py": case[0]}})
+                 for name, case in CASES.items()]
+        result = kforge("judge", "--jsonl", PROBLEM, "--jobs", "1", *FAST,
+                        stdin="\n".join(lines) + "\n", timeout=900)
+        answers = [json.loads(line) for line in result.out.splitlines()]
+        judged.verdicts = {a["id"]: a.get("verdict", a) for a in answers}
+    return judged.verdicts
+
+
+def check(*names):
+    for name in names:
+        _, state, reason, words = CASES[name]
+        verdict = judged()[name]
+        assert verdict.get("state") == state, (name, verdict)
+        assert verdict["reason"] == reason, (name, verdict)
+        assert words in verdict["text"], (name, verdict["text"])
+        assert verdict["trust"] == "in-process", (name, verdict)
+        assert verdict["form"] == "torch", (name, verdict)
+
+
+def test_modules_that_are_right(scratch):
+    check("good", "renamed", "prepared")
+
+
+def test_wrong_values_and_weights_that_do_not_arrive(scratch):
+    check("wrong", "frozen", "weights")
+
+
+def test_outputs_of_another_kind(scratch):
+    check("shape", "dtype", "count", "lazy")
+
+
+def test_what_goes_wrong_names_the_programs_line(scratch):
+    check("exception", "exits", "ends", "crash", "hang")
+
+
+def test_files_that_are_no_program(scratch):
+    check("no_class", "syntax", "import")
+
+
+def test_inputs_are_not_changed(scratch):
+    check("writes")
+
+
+def test_no_other_process_helps(scratch):
+    check("process", "helper")
+
+
+def test_work_is_done_in_every_call_and_within_it(scratch):
+    check("kept", "deferred")
+
+
+def test_replaced_functions_are_found(scratch):
+    check("allclose", "clock")
+
+
+def test_the_oracle_is_not_there(scratch):
+    """A program that looks for expected outputs wherever it may."""
+    source = scratch / "peek.py"
+    source.write_text(body(
+        "import os",
+        "for top in ('/', os.getcwd()):",
+        "    for folder, _, names in os.walk(top):",
+        "        if any(n.endswith('.safetensors') for n in names):",
+        "            raise RuntimeError('found ' + folder)",
+        f"return {RIGHT}"))
+    result = kforge("verify", *FAST, "--json", PROBLEM, source)
+    assert result.json()["state"] == "correct", result
+
+
+def test_verify_knows_the_form_by_the_file(scratch):
+    (scratch / "anything.py").write_text(SOLUTION)
+    result = kforge("verify", *FAST, PROBLEM, scratch / "anything.py")
+    assert result.status == 0, result
+    assert "trust: in-process" in result.out, result
+    result = kforge("verify", *FAST, "--form", "c", PROBLEM,
+                    scratch / "anything.py")
+    assert result.status == EXIT["input"], result
+    assert "program.c" in result.err, result
+
+
+def test_a_form_that_is_not_there_is_named(scratch):
+    result = kforge("verify", "--form", "triton", PROBLEM,
+                    FORMS / "solution.py")
+    assert result.status == EXIT["input"], result
+    assert 'no form "triton"' in result.err and "torch" in result.err, result
+
+
+def test_a_problem_in_c_wants_a_program_in_c(scratch):
+    result = kforge("verify", *FAST, C_PROBLEM, FORMS / "solution.py")
+    assert result.status == EXIT["input"], result
+    assert "no PyTorch module" in result.err, result
+
+
+def test_times_are_taken_in_turn_with_pytorch(scratch):
+    result = kforge("verify", "--threads", "1", "--calls", "60", "--json",
+                    PROBLEM, FORMS / "solution.py", timeout=300)
+    verdict = result.json()
+    assert verdict["state"] == "correct", verdict
+    assert verdict["time_ns"] > 0 and verdict["baseline_live"], verdict
+    assert verdict["speedup"]["ratio"] > 0, verdict
+
+
+def test_the_prompt_is_for_the_form(scratch):
+    result = kforge("prompt", "--form", "torch", PROBLEM)
+    assert result.status == 0, result
+    for words in ("class ModelNew(torch.nn.Module)", "```python solution.py",
+                  "kf_prepare(self)"):
+        assert words in result.out, (words, result)
+    assert "kf_forward" not in result.out, result
+
+
+def test_a_run_asks_for_the_form_and_judges_it(scratch):
+    reply = scratch / "reply.md"
+    reply.write_text(f"One pass.\n\n```python solution.py\n{SOLUTION}```\n")
+    result = kforge("run", PROBLEM, "--form", "torch", "--attempts", "1",
+                    "--calls", "40", "--baseline", "none", "--threads", "1",
+                    "--model", f"exec:cat > /dev/null; cat {reply}",
+                    "--json", cwd=scratch, timeout=300)
+    assert states(result) == ["correct"], result
+
+
+def test_cpp_inside_is_compiled_once_and_judged(scratch):
+    """As KernelBench's own solutions have it."""
+    result = kforge("verify", *FAST, "--json", PROBLEM, FORMS / "inline.py",
+                    timeout=900)
+    verdict = result.json()
+    assert verdict["state"] == "correct", verdict
+    assert verdict["took"]["compiler_ns"] > 10**9, verdict
+
+
+def test_cpp_that_is_refused_shows_the_compilers_lines(scratch):
+    source = (FORMS / "inline.py").read_text()
+    (scratch / "broken.py").write_text(source.replace(
+        "#include <torch/extension.h>", "this is not C++").replace(
+        "from torch.utils.cpp_extension import load_inline",
+        "from torch.utils import cpp_extension\n"
+        "def load_inline(cpp_sources, functions, **rest):\n"
+        "    open('/tmp/own.cpp', 'w').write(cpp_sources)\n"
+        "    return cpp_extension.load(sources=['/tmp/own.cpp'], **rest)"))
+    result = kforge("verify", *FAST, "--json", PROBLEM,
+                    scratch / "broken.py", timeout=900)
+    verdict = result.json()
+    assert verdict["state"] == "compilation_failure", verdict
+    assert verdict["reason"] == "refused", verdict
+    assert "this is not C++" in verdict["text"], verdict
+
+
+if __name__ == "__main__":
+    if not pathlib.Path(PROBLEM).exists():
+        sys.exit("there is no " + PROBLEM)
+    sys.exit(run_tests(sys.modules[__name__]))
