@@ -9,12 +9,21 @@
 #include "evaluate/weaken.h"
 
 /*
- * What outputs hold before a call, in turn, and guards always the first. The
- * first is a NaN as float32, float64, float16 and bfloat16; the second a large
- * finite number in each of them. Neither is 0 or 1 as a bool. Two of them, so
- * that a program cannot leave one in place that happens to be right.
+ * What outputs hold before a call, in turn. The first is a NaN as float32,
+ * float64, float16 and bfloat16; the second a large finite number in each of
+ * them. Neither is 0 or 1 as a bool. Two of them, so that a program cannot
+ * leave one in place that happens to be right.
  */
 static const uint32_t patterns[] = { 0xfff1fff1u, 0x7a3c7a3cu };
+/*
+ * The guards around them, in turn too: a finite number, to which adding is
+ * seen, and a NaN, so that reading there is no help. A result that is made
+ * from a NaN is the very same NaN: one call too far in all of a program's
+ * loops reads beside the inputs and writes into a guard, and is seen only if
+ * the two differ.
+ */
+static const unsigned char guards[] = { 0x41, 0xff };
+#define BESIDE_INPUTS	0xfff3fff3u
 
 #define ARENA_MAX	(UINT64_C(1) << 40)
 #define PAGE		4096u
@@ -249,7 +258,7 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
 	kf_random_bytes(&a->rng, sizeof(a->rng));
 	/* Reading a little too far gives NaN, not a convenient zero. */
-	memset(a->inputs.data, 0xff, a->inputs.bytes);
+	kf_parallel_fill(a->inputs.data, a->inputs.bytes, BESIDE_INPUTS);
 	kf_arena_poison(a);
 	return KF_OK;
 }
@@ -297,30 +306,30 @@ void kf_arena_poison(struct kf_arena *a)
 	unsigned char *data = a->outputs.data;
 	size_t before, after;
 
-	a->pattern = patterns[a->poisoned++ % KF_COUNT(patterns)];
+	a->pattern = patterns[a->poisoned % KF_COUNT(patterns)];
+	a->guard = guards[a->poisoned++ % KF_COUNT(guards)];
 	a->sampled = false;
 	for (size_t i = 0; i < a->out_count; i++) {
 		size_t end = a->out[i].offset + a->out[i].bytes;
 
 		guard_of(a, i, &before, &after);
-		memset(data + before, 0xff, a->out[i].offset - before);
+		memset(data + before, a->guard, a->out[i].offset - before);
 		kf_parallel_fill(data + a->out[i].offset, a->out[i].bytes,
 				 a->pattern);
-		memset(data + end, 0xff, after - end);
+		memset(data + end, a->guard, after - end);
 	}
 }
 
 /* The first byte of [from, to) that is not as the guard was, or `to`. */
-static size_t first_touched(const unsigned char *data, size_t from, size_t to)
+static size_t first_touched(const struct kf_arena *a, size_t from, size_t to)
 {
-	while (from < to && data[from] == 0xff)
+	while (from < to && a->outputs.data[from] == a->guard)
 		from++;
 	return from;
 }
 
 bool kf_arena_guards(const struct kf_arena *a, size_t *which, int64_t *offset)
 {
-	const unsigned char *data = a->outputs.data;
 	size_t before, after;
 
 	for (size_t i = 0; i < a->out_count; i++) {
@@ -328,13 +337,13 @@ bool kf_arena_guards(const struct kf_arena *a, size_t *which, int64_t *offset)
 		size_t at;
 
 		guard_of(a, i, &before, &after);
-		at = first_touched(data, end, after);
+		at = first_touched(a, end, after);
 		if (at < after) {
 			*which = i;
 			*offset = (int64_t)(at - end);
 			return false;
 		}
-		at = first_touched(data, before, start);
+		at = first_touched(a, before, start);
 		if (at < start) {
 			*which = i;
 			*offset = (int64_t)at - (int64_t)start;

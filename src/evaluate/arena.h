@@ -25,7 +25,8 @@ struct kf_arena {
 	struct kf_span *in, *weight, *out;	/* owned */
 	char **in_name;				/* owned; for sentences */
 	size_t in_count, weight_count, out_count;
-	uint32_t pattern;
+	uint32_t pattern;		/* of outputs, for this call */
+	unsigned char guard;		/* around them */
 	unsigned poisoned;		/* how often */
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;

@@ -499,25 +499,31 @@ static void test_end_of_a_flood_is_kept(void **state)
 	kf_worker_free(worker);
 }
 
+/* With either pattern of the guards, and also where what is written is the NaN
+ * that was read beside the input. */
 static void test_guards_tell_of_writes_out_of_bounds(void **state)
 {
 	static const struct { const char *program; int64_t offset; } rows[] = {
 		{ "write_after", 0 },
 		{ "write_before", -8 },
+		{ "one_too_many", 0 },
 	};
 
-	for (size_t i = 0; i < KF_COUNT(rows); i++) {
-		struct kf_worker *worker = start_good(*state, rows[i].program);
+	for (size_t i = 0; i < 2 * KF_COUNT(rows); i++) {
+		struct kf_worker *worker = start_good(*state,
+						      rows[i / 2].program);
 		struct kf_call_end end;
 		int64_t offset = 99;
 		size_t which = 99;
 
+		if (i % 2)
+			kf_worker_poison(worker);
 		forward(worker, TIMEOUT_NS, &end);
 		assert_int_equal(end.state, KF_CALL_GOOD);
 		assert_int_equal(count_wrong(worker), 0);
 		assert_false(kf_worker_guards(worker, &which, &offset));
 		assert_int_equal(which, 0);
-		assert_int_equal(offset, rows[i].offset);
+		assert_int_equal(offset, rows[i / 2].offset);
 		/* Poison mends them. */
 		kf_worker_poison(worker);
 		assert_true(kf_worker_guards(worker, &which, &offset));
