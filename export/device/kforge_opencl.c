@@ -303,9 +303,9 @@ void *kforge_device_allocate(struct kforge_device *d, size_t bytes)
 	d->block = more;
 	b = &d->block[d->block_count];
 	memset(b, 0, sizeof(*b));
+	/* No byte more than was asked for: tools see who writes beyond. */
 	b->memory = d->cl.CreateBuffer(d->context, MEM_READ_WRITE,
-				       whole ? whole : BLOCK_GAP, NULL,
-				       &result);
+				       bytes ? bytes : 1, NULL, &result);
 	if (!b->memory)
 		return NULL;
 	b->at = d->next;

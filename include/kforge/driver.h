@@ -146,6 +146,29 @@ enum kf_driver_place {
 };
 typedef void kf_driver_path_fn(void *arg, const char *path, bool writable);
 
+/* What a sanitizer found first: "" and 0 where it does not say. */
+struct kf_found {
+	char what[160];			/* "Invalid write of size 4" */
+	char kernel[96];
+	char thread[128];		/* as the tool names it */
+	char address[40];
+	unsigned line;			/* of the kernels' file */
+};
+
+/* A tool that watches over kernels while they run (verify --sanitize). It is
+ * started in front of a program that opens the device by itself. */
+struct kf_sanitizer {
+	const char *name;		/* NULL ends a list of them */
+	const char *package;		/* where it comes from: "install " ... */
+	/* Names of a program on PATH, or paths; the first that is there is
+	 * "{tool}" in command and env. All three are NULL-terminated. */
+	const char *const *place;
+	const char *const *command;	/* in front of the program; may be empty */
+	const char *const *env;		/* "NAME=value"; may be empty */
+	/* Reads what it printed; false: it found nothing. */
+	bool (*read)(const char *log, struct kf_found *out);
+};
+
 struct kf_driver {
 	unsigned abi;			/* KF_DRIVER_ABI */
 	const char *name;		/* "[a-z0-9]+"; kept in stores for ever */
@@ -256,6 +279,8 @@ struct kf_driver {
 	/* What sentences call that which a call runs and that which runs when
 	 * weights change; NULL: "kf_forward" and "kf_prepare". */
 	const char *forward_name, *prepare_name;
+	/* Optional, two-part: each is asked in turn. */
+	const struct kf_sanitizer *sanitizer;
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,

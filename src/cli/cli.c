@@ -184,6 +184,8 @@ enum kf_code kf_cli_open(const struct kf_options *options,
 	if (!code)
 		code = open_setup(options, &formed, setup, err);
 	free(form);
+	if (!code && options->sanitize)
+		code = kf_sanitize_check(setup->platform, err);
 	for (size_t i = 0; !code && programs && i < programs->count; i++)
 		code = kf_candidate_read(programs->path +
 					 i * programs->path_count,

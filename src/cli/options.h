@@ -19,7 +19,8 @@ struct kf_options {
 	json_t *config;		/* owned; strings of kforge.json, borrowed below */
 	bool no_config;
 	const char *config_path;
-	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl;
+	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl,
+		sanitize;
 	bool all, force, fit, keep, merge;
 	uint64_t verbose;
 	const char *platform, *form, *model, *size, *shapes, *shape, *out;

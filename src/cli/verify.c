@@ -5,6 +5,35 @@
 
 #include "evaluate/explain.h"
 
+/* What it computes, watched: unless there is nothing that could run. */
+static enum kf_code sanitize(struct kf_verify *v, const volatile int *cancel,
+			     struct kf_err *err)
+{
+	char *dir = kf_path_join(v->scratch.path, "sanitize");
+	const struct kf_export_request req = {
+		.form = KF_EXPORT_C,
+		.platform = v->setup.platform,
+		.device = &v->setup.device,
+		.problem = &v->target.problem,
+		.bundle = &v->target.bundle,
+		.candidate = &v->candidate,
+		.dir = dir,
+		.verdict = "",
+		.untried = true,
+		.tier_min = v->setup.problem_spec.tier_min,
+		.cancel = cancel ? cancel : v->setup.problem_spec.cancel,
+	};
+	struct kf_found finding;
+	const char *tool;
+	enum kf_code code = kf_sanitize(&req, &tool, &finding, err);
+
+	if (!code)
+		kf_verdict_sanitized(&v->verdict, tool, &finding);
+	(void)kf_remove_tree(dir, NULL);
+	free(dir);
+	return code;
+}
+
 enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 			     struct kf_err *err)
 {
@@ -32,7 +61,12 @@ enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 	if (!v->scratch.path)
 		code = kf_cli_scratch("verify", &v->scratch, err);
 	spec.folder = v->scratch.path;
-	return code ? code : kf_job_do(&spec, &v->verdict, err);
+	if (!code)
+		code = kf_job_do(&spec, &v->verdict, err);
+	if (!code && options->sanitize &&
+	    v->verdict.state >= KF_RUNTIME_ERROR)
+		code = sanitize(v, cancel, err);
+	return code;
 }
 
 json_t *kf_verify_to_json(const struct kf_verify *v)
@@ -146,7 +180,7 @@ const struct kf_command kf_command_verify = {
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
 	.options = "platform form set size dtype shapes rules baseline calls seed stop-after "
-		   "threads sandbox python cache watch explain json "
+		   "threads sandbox python cache watch explain sanitize json "
 		   "quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,

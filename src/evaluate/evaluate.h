@@ -152,6 +152,10 @@ void kf_verdict_release(struct kf_verdict *verdict);
 /* What is known of the problem goes along with every verdict on it. */
 void kf_verdict_set_health(struct kf_verdict *verdict,
 			   const struct kf_health *health);
+/* A sanitizer has watched the program: what it found makes the verdict a
+ * runtime_error (sanitizer); tool NULL: nothing. */
+void kf_verdict_sanitized(struct kf_verdict *verdict, const char *tool,
+			  const struct kf_found *finding);
 /* Names the judge: the same hash on two machines is the same protocol, rules,
  * ceilings and compile command. */
 void kf_judge_hash(const struct kf_platform *platform, enum kf_rules rules,

@@ -66,6 +66,46 @@ static void look_here_too(struct kf_place_env *env)
 	}
 }
 
+static void set_variable(struct kf_place_env *env, const char *word)
+{
+	size_t len = strcspn(word, "=") + 1, i = 0;
+
+	while (i < env->count && strncmp(env->word[i], word, len) != 0)
+		i++;
+	if (i == env->count) {
+		env->word = kf_realloc(env->word, (env->count + 2) *
+				       sizeof(env->word[0]));
+		env->word[env->count++] = NULL;
+		env->word[env->count] = NULL;
+	}
+	free(env->word[i]);
+	env->word[i] = kf_strdup(word);
+}
+
+/* A tool outside the system's folders: all of PREFIX for PREFIX/bin/TOOL, where
+ * its parts are, by its name and by that of what links lead to. */
+static void bind_tool(struct kf_binds *binds, const char *tool)
+{
+	char *prefix = kf_strdup(tool), *real;
+	char *slash = strrchr(prefix, '/');
+
+	if (kf_binds_cover(binds, tool) || !slash)
+		goto out;
+	*slash = '\0';
+	slash = strrchr(prefix, '/');
+	if (!slash || slash == prefix)
+		goto out;
+	*slash = '\0';
+	real = realpath(prefix, NULL);
+	if (real) {
+		kf_binds_add(binds, real, prefix, false, true);
+		kf_binds_add(binds, real, NULL, false, true);
+	}
+	free(real);
+out:
+	free(prefix);
+}
+
 enum kf_code kf_export_run(const struct kf_export_command *command,
 			   struct kf_buf *output, bool *good,
 			   struct kf_err *err)
@@ -97,12 +137,16 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 	*good = false;
 	kf_place_env_init(&env, driver, own);
 	look_here_too(&env);
+	for (size_t i = 0; command->env && command->env[i]; i++)
+		set_variable(&env, command->env[i]);
 	spec.env = (const char *const *)env.word;
 	compiler = kf_build_toolchain(req->platform, &binds, err);
 	if (!compiler)
 		goto out;
 	if (command->on_device)
 		kf_place_paths(driver, KF_DRIVER_RUNNER, &binds);
+	if (command->tool)
+		bind_tool(&binds, command->tool);
 	kf_binds_add(&binds, command->dir, FOLDER, command->writable, false);
 	cc = kf_format("CC=%s", compiler);
 	code = find_words(command, cc, words, KF_COUNT(words), &make, err);

@@ -408,7 +408,7 @@ static enum kf_code make_c(const struct work *w, struct kf_err *err)
 				KF_COUNT(generated), err);
 	if (!code)
 		code = make(w, "all", err);
-	if (!code && example)
+	if (!code && example && !w->req->untried)
 		code = try_example(w, err);
 	if (!code)
 		code = remove_objects(w, err);

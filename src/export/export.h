@@ -7,6 +7,7 @@
  *	tensors.c	weights and an example call -> safetensors
  *	object.c	what the compiled program says about itself
  *	parts.c		of two parts: the kernels' code, what host.c launches
+ *	sanitize.c	the example under the platform's sanitizers
  *	build.c		make, and the example, in the builder's sandbox
  *	place.c		the folder: beside its place, then there at once
  *	export.c	the stages in their order
@@ -37,6 +38,7 @@ struct kf_export_request {
 	const char *verdict;	/* a sentence: who judged it, when; goes into
 				   the generated files */
 	bool verified;		/* false: the files say so */
+	bool untried;		/* its example is not run */
 	bool portable;		/* without the flags that bind it to this
 				   machine's processor */
 	enum kf_sandbox_tier tier_min;
@@ -71,5 +73,17 @@ KF_MUST_CHECK enum kf_code kf_export_check(
 KF_MUST_CHECK enum kf_code kf_export(const struct kf_export_request *req,
 				     struct kf_export *out,
 				     struct kf_err *err);
+
+/* --- sanitize.c: programs of two parts under the platform's sanitizers ---- */
+
+/* KF_E_INPUT where the platform has none, KF_E_UNAVAIL where it is not here. */
+KF_MUST_CHECK enum kf_code kf_sanitize_check(const struct kf_platform *platform,
+					     struct kf_err *err);
+/* Makes req, a C library with its example, in its folder (which is removed
+ * again) and runs that under each sanitizer until one finds something: *tool is
+ * its name then, else NULL. Two calls on the problem's own inputs. */
+KF_MUST_CHECK enum kf_code kf_sanitize(const struct kf_export_request *req,
+		const char **tool, struct kf_found *finding,
+		struct kf_err *err);
 
 #endif

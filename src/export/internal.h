@@ -82,6 +82,8 @@ struct kf_export_command {
 	const char *const *argv;	/* "{make}" and "{compiler}" are found */
 	bool writable;
 	bool on_device;		/* shown what the device's driver needs */
+	const char *tool;	/* NULL, or a program that is to be seen */
+	const char *const *env;	/* NULL, or more variables, which win */
 	const struct kf_limits *limits;
 };
 KF_MUST_CHECK enum kf_code kf_export_run(

@@ -32,4 +32,5 @@ const struct kf_driver kf_driver_cuda = {
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
 	.trace = kf_cuda_trace,
+	.sanitizer = kf_cuda_sanitizer,
 };

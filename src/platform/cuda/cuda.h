@@ -13,6 +13,7 @@
  *	replay.c     prepare, forward: the launch list again, timed
  *	tools.c      kernels of our own: a digest of memory, peaks
  *	fault.c      what a program did wrong, in sentences
+ *	sanitize.c   the words of compute-sanitizer
  *	cuda.c       the table
  */
 #ifndef KF_PLATFORM_CUDA_H
@@ -180,6 +181,9 @@ const char *kf_cuda_fault(const struct kf_device *dev);
 bool kf_cuda_short_of_memory(const struct kf_device *dev);
 void kf_cuda_trace(struct kf_device *dev, struct kf_trace *trace);
 void kf_cuda_close(struct kf_device *dev);
+
+/* sanitize.c */
+extern const struct kf_sanitizer kf_cuda_sanitizer[];
 
 /* memory.c. Allocates an arena of bytes, rounded up; the rest is zero. */
 KF_MUST_CHECK enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,

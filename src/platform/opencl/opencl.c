@@ -91,4 +91,5 @@ const struct kf_driver kf_driver_opencl = {
 	.paths = paths,
 	.env = env,
 	.trace = kf_opencl_trace,
+	.sanitizer = kf_opencl_sanitizer,
 };

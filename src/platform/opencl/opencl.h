@@ -12,6 +12,7 @@
  *	device.c    open, attach, close
  *	memory.c    memory, and what was written where nothing may be
  *	run.c       calls, and what went wrong in them
+ *	sanitize.c  the words of a simulator that checks kernels
  *	opencl.c    the table
  */
 #ifndef KF_PLATFORM_OPENCL_H
@@ -47,6 +48,9 @@ const char *kf_opencl_fault(const struct kf_device *dev);
 bool kf_opencl_short_of_memory(const struct kf_device *dev);
 void kf_opencl_trace(struct kf_device *dev, struct kf_trace *trace);
 void kf_opencl_close(struct kf_device *dev);
+
+/* sanitize.c */
+extern const struct kf_sanitizer kf_opencl_sanitizer[];
 
 /* Ceilings of a device; 0: not measured. */
 struct kf_opencl_measured { double copy_bytes_per_s, flops; };
