@@ -99,7 +99,8 @@ GPU_CARRIED := $(GPU_TESTS) $(addprefix $(BUILD)/tests/contract/,cuda \
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
 # What drivers open at run time, in the place of a vendor's.
-STANDIN := $(BUILD)/tests/standin/libcuda.so.1
+STANDIN := $(BUILD)/tests/standin/libcuda.so.1 \
+	$(BUILD)/tests/standin/libnvidia-ml.so.1
 TRACE := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TRACE_SRC))
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SRC))
 
@@ -290,8 +291,10 @@ $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
 
-$(STANDIN): $(wildcard tests/standin/*.[ch]) src/platform/cuda/api.h \
-		$(BUILD)/flags
+$(BUILD)/tests/standin/libcuda.so.1: $(wildcard tests/standin/*.[ch]) \
+		src/platform/cuda/api.h
+$(BUILD)/tests/standin/libnvidia-ml.so.1: tests/standin/nvml/libnvidia-ml.c
+$(STANDIN): $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $@'
 	@$(CC) $(filter-out -MMD -MP,$(PLAIN_CFLAGS)) -O1 -g -fPIC -shared \

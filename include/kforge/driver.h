@@ -167,6 +167,27 @@ struct kf_sanitizer {
 	const char *const *env;		/* "NAME=value"; may be empty */
 	/* Reads what it printed; false: it found nothing. */
 	bool (*read)(const char *log, struct kf_found *out);
+/* What slows a device down; bits of kf_clocks.throttle. */
+enum kf_throttle {
+	KF_THROTTLE_HEAT = 1, KF_THROTTLE_POWER = 2, KF_THROTTLE_HARDWARE = 4
+};
+
+/* How fast a device runs at this moment. */
+struct kf_clocks {
+	unsigned core_mhz, memory_mhz, temperature_c;	/* 0: unknown */
+	unsigned throttle;
+};
+
+/* Tells of a device without opening it: in the supervisor, while the runner
+ * uses it. KF_E_UNAVAIL with a sentence where it cannot. */
+struct kf_clock_watch;		/* each source defines it */
+struct kf_clock_source {
+	enum kf_code (*open)(const char *device_id,
+			     struct kf_clock_watch **out, struct kf_err *err);
+	/* out is zeroed. */
+	enum kf_code (*read)(struct kf_clock_watch *watch,
+			     struct kf_clocks *out, struct kf_err *err);
+	void (*close)(struct kf_clock_watch *watch);	/* NULL is allowed */
 };
 
 struct kf_driver {
@@ -281,6 +302,8 @@ struct kf_driver {
 	const char *forward_name, *prepare_name;
 	/* Optional, two-part: each is asked in turn. */
 	const struct kf_sanitizer *sanitizer;
+	/* Optional, of any driver: the clock rates of its devices. */
+	const struct kf_clock_source *clocks;
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,

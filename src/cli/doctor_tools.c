@@ -293,6 +293,34 @@ static void check_compilers(struct kf_doctor *d,
 	(void)kf_temporary_remove(&scratch, NULL);
 }
 
+/* Are its clock rates seen while it is timed? */
+static void check_clock_rates(struct kf_doctor *d,
+			      const struct kf_platform *platform,
+			      const char *device_id)
+{
+	const struct kf_clock_source *source = platform->driver->clocks;
+	struct kf_clock_watch *watch = NULL;
+	struct kf_clocks now = { 0 };
+	struct kf_err err = { 0 };
+
+	if (!source)
+		return;
+	if (source->open(device_id, &watch, &err) ||
+	    source->read(watch, &now, &err))
+		kf_doctor_find(d, KF_FINDING_NOTE, platform->name, "clock "
+			       "rates of %s are not watched while it is "
+			       "timed: %s", device_id, err.text);
+	else
+		kf_doctor_find(d, now.throttle ? KF_FINDING_NOTE :
+			       KF_FINDING_GOOD, platform->name, "%s runs at "
+			       "%u MHz, its memory at %u MHz, %u degrees%s",
+			       device_id, now.core_mhz, now.memory_mhz,
+			       now.temperature_c, now.throttle ? "; it is "
+			       "slowed down for heat or power: let it cool "
+			       "before times are taken" : "");
+	source->close(watch);
+}
+
 static void check_platform(struct kf_doctor *d, const char *name)
 {
 	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
@@ -315,6 +343,7 @@ static void check_platform(struct kf_doctor *d, const char *name)
 		kf_doctor_find(d, KF_FINDING_GOOD, name, "%s: %s, %u unit%s",
 			       info[i].id, info[i].name, info[i].units,
 			       info[i].units == 1 ? "" : "s");
+		check_clock_rates(d, platform, info[i].id);
 		kf_device_info_release(&info[i]);
 	}
 out:

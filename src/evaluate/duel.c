@@ -130,13 +130,18 @@ static enum kf_code run_turn(struct duel *d, const size_t *order,
 			     bool reverse, struct turn *turn,
 			     struct kf_err *err)
 {
+	struct kf_clock_log *clocks = &d->side[0].judgement.clocks;
 	size_t count = d->out->side_count;
 	enum kf_code code = KF_OK;
 
 	turn->disturbed = false;
-	for (size_t k = 0; k < count && !code && !is_wrong(d); k++)
+	kf_clock_log_begin(clocks, d->req->base->platform->driver,
+			   d->req->base->device_id);
+	for (size_t k = 0; k < count && !code && !is_wrong(d); k++) {
 		code = time_side(d, order[reverse ? count - 1 - k : k], turn,
 				 err);
+		turn->disturbed |= !kf_clock_log_look(clocks);
+	}
 	return code;
 }
 

@@ -128,6 +128,7 @@ void kf_judgement_release(struct kf_judgement *j)
 	free(j->block_ns);
 	free(j->block_baseline_ns);
 	kf_lock_release(&j->lock);
+	kf_clock_log_release(&j->clocks);
 	kf_buf_release(&j->order);
 	kf_buf_release(&j->notes);
 }
@@ -214,6 +215,30 @@ static void compare_to_baseline(struct kf_judgement *j)
 	}
 }
 
+static void note_disturbed(struct kf_judgement *j)
+{
+	const struct kf_clock_log *clocks = &j->clocks;
+
+	if (j->disturbed_count)
+		kf_buf_printf(&j->notes, "%s: %zu of %zu pairs of blocks were "
+			      "disturbed by %s and taken again%s\n",
+			      clocks->unsteady_count ? "speed was not steady" :
+			      "the machine was busy", j->disturbed_count,
+			      j->disturbed_count + j->ratio.block_count,
+			      clocks->unsteady_count ?
+			      "changing clock rates, or by other programs," :
+			      "other programs",
+			      3 * j->disturbed_count > j->ratio.block_count ?
+			      ", more than a quarter" : "");
+	if (!kf_clock_log_bad(clocks))
+		return;
+	j->out->conclusive = false;
+	kf_buf_printf(&j->notes, "the device's clock rates changed by over 2 "
+		      "%%, or it was slowed down for heat or power, in %zu of "
+		      "%zu pairs of blocks: let it cool, or fix its clocks\n",
+		      clocks->unsteady_count, clocks->pair_count);
+}
+
 /* Seldom: the process that waited was late itself. */
 static void doubt_clock(struct kf_judgement *j)
 {
@@ -241,14 +266,7 @@ static void conclude(struct kf_judgement *j)
 	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
 		j->ratio.width <= kf_stop_default.width &&
 		3 * j->disturbed_count <= j->ratio.block_count;
-	if (j->disturbed_count)
-		kf_buf_printf(&j->notes, "the machine was busy: %zu of %zu "
-			      "pairs of blocks were disturbed by other "
-			      "programs and taken again%s\n",
-			      j->disturbed_count,
-			      j->disturbed_count + j->ratio.block_count,
-			      3 * j->disturbed_count > j->ratio.block_count ?
-			      ", more than a quarter" : "");
+	note_disturbed(j);
 	if (j->ratio.block_count < kf_stop_default.block_min)
 		kf_buf_printf(&j->notes, "the time comes from %zu block%s of "
 			      "calls, fewer than the %zu that an interval "

@@ -174,6 +174,7 @@ static json_t *timing(const struct kf_judgement *j)
 		json_object_set_new(json, "clock_doubted",
 				    count((int64_t)j->doubted_count));
 	}
+	json_object_set_new(json, "clocks", kf_clock_log_to_json(&j->clocks));
 	return json;
 }
 

@@ -5,6 +5,7 @@
 #ifndef KF_EVALUATE_JUDGE_H
 #define KF_EVALUATE_JUDGE_H
 
+#include "evaluate/clocks.h"
 #include "evaluate/session.h"
 
 #define KF_FEEDBACK_BYTES	3072u	/* of kf_verdict.text */
@@ -42,6 +43,7 @@ struct kf_judgement {
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
 	size_t disturbed_count;		/* pairs of blocks that were taken again */
+	struct kf_clock_log clocks;	/* of the device, in these pairs */
 	uint64_t call_ns;		/* a usual call, from the first ones */
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
 	struct kf_lock lock;		/* of the device, while timing */

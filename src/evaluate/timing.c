@@ -86,23 +86,28 @@ static enum kf_code run_block(struct kf_judgement *j, struct kf_process *p,
 			      unsigned count, struct kf_err *err)
 {
 	const struct kf_case *kase[KF_BLOCK_CALLS];
-	bool disturbed = false;
+	bool disturbed = false, steady;
 	enum kf_code code;
 
 	j->time_ns = grow(j->time_ns, j->time_count, count,
 			  sizeof(j->time_ns[0]));
 	for (unsigned i = 0; i < count; i++)
 		kase[i] = kf_process_fresh(p);
+	kf_clock_log_begin(&j->clocks, j->req->platform->driver,
+			   j->req->device_id);
 	code = kf_block_run(j, p, kase, count, j->time_ns + j->time_count,
 			    &disturbed, err);
 	if (code || j->failure.fault)
 		return code;
+	steady = kf_clock_log_look(&j->clocks);
 	j->time_count += count;
-	if (j->req->baseline)
+	if (j->req->baseline) {
 		code = time_baseline(j, kase, count, &disturbed, err);
+		steady = kf_clock_log_look(&j->clocks);
+	}
 	if (code)
 		return code;
-	if (!disturbed || !taken_again(j, count))
+	if ((!disturbed && steady) || !taken_again(j, count))
 		note_block(j, count);
 	p->blocks++;
 	return KF_OK;

@@ -19,11 +19,17 @@ FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
         "--baseline", "none", "--json")
 
 
-def verify(scratch, kernels=KERNELS, host=HOST):
+def verify(scratch, kernels=KERNELS, host=HOST, options=FAST, env=None):
     (scratch / "kernels.cu").write_text(kernels)
     (scratch / "host.c").write_text(host)
     return kforge("verify", PROBLEM, scratch / "kernels.cu", scratch / "host.c",
-                  *FAST, env=STANDIN)
+                  *options, env={**STANDIN, **(env or {})})
+
+
+def clocks(script):
+    """The stand-in for NVIDIA's management library, which tells these."""
+    return {"KFORGE_NVML": str(BUILD / "tests" / "standin" /
+                               "libnvidia-ml.so.1"), "STANDIN_CLOCKS": script}
 
 
 def reason(result):
@@ -79,6 +85,47 @@ def test_forged_stamps_bring_no_time(scratch):
 
 if REAL:
     test_forged_stamps_bring_no_time.skip = "a stand-in's stamps are in reach"
+
+
+def test_a_pair_of_blocks_at_another_speed_is_taken_again(scratch):
+    options = [word for word in FAST if word not in ("--calls", "20")]
+    verdict = verify(scratch, options=options, env=clocks(
+        "1980,2619,0,40 1500,2619,0,41 1980,2619,0,42")).json()
+    timing = verdict["evidence"]["timing"]
+    assert verdict["state"] == "correct", verdict
+    assert timing["clocks"]["unsteady"] == 1, timing
+    assert timing["clocks"]["core_mhz"] == [1500, 1980], timing
+    assert timing["disturbed"] >= 1, timing
+    assert timing["clocks"]["pairs"] == timing["blocks"] + \
+        timing["disturbed"], timing
+
+
+def test_times_of_a_device_that_is_throttled_are_not_conclusive(scratch):
+    verdict = verify(scratch, env=clocks("1200,2619,20,90")).json()
+    told = verdict["evidence"]["timing"]["clocks"]
+    assert verdict["state"] == "correct", verdict
+    assert told["throttled"] == ["heat"] and told["unsteady"], told
+    assert not verdict["conclusive"], verdict
+    assert any("slowed down for heat" in note
+               for note in verdict["evidence"]["notes"]), verdict
+
+
+def test_doctor_tells_of_clock_rates(_):
+    rows = ((clocks("1980,2619,0,40"), "cuda:0 runs at 1980 MHz"),
+            (clocks("990,2619,20,91"), "slowed down for heat"),
+            (clocks("none"), "NVML tells nothing of cuda:0: Not Found"),
+            ({"KFORGE_NVML": "/nowhere/libnvidia-ml.so.1"},
+             "cuda:0 are not watched while it is timed: there is no /nowhere"))
+    for env, words in rows:
+        result = kforge("doctor", "--json", env={**STANDIN, **env})
+        assert any(words in found["text"] for found in result.json()), result
+
+
+if REAL:
+    test_a_pair_of_blocks_at_another_speed_is_taken_again.skip = \
+        test_times_of_a_device_that_is_throttled_are_not_conclusive.skip = \
+        test_doctor_tells_of_clock_rates.skip = \
+        "a device's clocks follow no script"
 
 
 def test_an_error_in_either_file_is_told_with_its_line(scratch):

@@ -33,4 +33,5 @@ const struct kf_driver kf_driver_cuda = {
 	.torch_device = "cuda",
 	.trace = kf_cuda_trace,
 	.sanitizer = kf_cuda_sanitizer,
+	.clocks = &kf_cuda_clocks,
 };

@@ -14,6 +14,7 @@
  *	tools.c      kernels of our own: a digest of memory, peaks
  *	fault.c      what a program did wrong, in sentences
  *	sanitize.c   the words of compute-sanitizer
+ *	nvml.c       how fast a device runs
  *	cuda.c       the table
  */
 #ifndef KF_PLATFORM_CUDA_H
@@ -70,6 +71,9 @@ void kf_cuda_arch(int major, int minor, char arch[32]);
 /* Takes about half a second; what cannot be measured stays 0. */
 void kf_cuda_measure(const struct kf_cuda_api *api, int device,
 		     struct kf_cuda_measured *out);
+
+/* --- nvml.c --------------------------------------------------------------- */
+extern const struct kf_clock_source kf_cuda_clocks;
 
 /* --- compile.c, toolkit.c ------------------------------------------------- */
 enum kf_code kf_cuda_build(const struct kf_build_request *req,
