@@ -167,6 +167,8 @@ struct kf_sanitizer {
 	const char *const *env;		/* "NAME=value"; may be empty */
 	/* Reads what it printed; false: it found nothing. */
 	bool (*read)(const char *log, struct kf_found *out);
+};
+
 /* What slows a device down; bits of kf_clocks.throttle. */
 enum kf_throttle {
 	KF_THROTTLE_HEAT = 1, KF_THROTTLE_POWER = 2, KF_THROTTLE_HARDWARE = 4
