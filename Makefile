@@ -46,7 +46,7 @@ endif
 # make tells what is missing before a compiler does; tests need cmocka too.
 ifneq ($(filter-out clean help lint,$(or $(MAKECMDGOALS),all)),)
 NEEDED := $(PACKAGES) \
-	$(if $(filter check tests gpu-tests,$(MAKECMDGOALS)),cmocka)
+	$(if $(filter check tests gpu-tests trust,$(MAKECMDGOALS)),cmocka)
 MISSING := $(foreach p,$(NEEDED),$(if $(shell $(PKG_CONFIG) --exists $(p) \
 	&& echo yes),,$(p)))
 ifneq ($(strip $(MISSING)),)
@@ -113,7 +113,7 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check cheats gpu-tests lint fuzz fuzzers bench man \
+.PHONY: all tests check cheats trust gpu-tests lint fuzz fuzzers bench man \
 	completions install uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -129,6 +129,9 @@ check: tests
 
 cheats: all $(BUILD)/cheats/kforge
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/cheats/run $(ONLY)
+
+trust: all $(BUILD)/cheats/kforge $(BUILD)/tests/contract/sandbox $(HOSTILE)
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/trust-run
 
 lint:
 	@scripts/lint
@@ -171,6 +174,7 @@ help:
 	@echo '                ONLY="unit/base cli" runs what begins like this'
 	@echo 'make cheats     programs that cheat: is each one found, and would it pass'
 	@echo '                without the defence that finds it'
+	@echo 'make trust      cheats, correct programs, attempts to do harm: one table'
 	@echo 'make lint       layers, headers, banned functions, format, cppcheck,'
 	@echo '                clang-tidy'
 	@echo 'make fuzz       every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) s each'

@@ -22,6 +22,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("KF_BUILD", "build")
 KFORGE = str(BUILD / "kforge")
+# Stands before every program of one file.
+PREFIX = ROOT / "tests" / "trust.h"
 # One cache for all runs of the tests: making a bundle takes its time.
 CACHE = str(ROOT / "build" / "tests" / "cache")
 CALLS = 30

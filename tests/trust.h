@@ -1,6 +1,7 @@
 /*
- * cheat.h - what the cheats have in common; it is put before each of them. The
- * problem of most is y = relu(x w^T + b): x is rows x depth, w cols x depth.
+ * trust.h - what programs of tests/cheats and tests/honest have in common; it
+ * is put before each of them. The problem of most is y = relu(x w^T + b): x is
+ * rows x depth, w cols x depth.
  */
 #define _GNU_SOURCE
 #include <kforge/program.h>
