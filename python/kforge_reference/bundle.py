@@ -8,11 +8,12 @@ import time
 
 import torch
 
-from . import condensed, count, device, matters, oracle, safetensors, sets, tensors
+from . import condensed, count, device, matters, oracle, precision, \
+    safetensors, sets, tensors
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
-FORMAT = 5
+FORMAT = 6
 STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
@@ -303,8 +304,12 @@ class Maker:
                 out.double() if out.is_floating_point() else None
                 for out in expect]
             react, noise = self.oracle.spread(leaves, weights, middle, seed)
+            rounded = {}
             if self.matters is None:
                 self.find_matters(leaves, expect, exact, react, noise)
+                if exact:
+                    rounded = precision.differences(self.oracle, leaves,
+                                                    expect, exact)
         except Refused as refused:
             if kind == "declared" or refused.kind in ("memory", "exit"):
                 raise
@@ -317,7 +322,9 @@ class Maker:
         self.write("inputs/set-%02d.safetensors" % number, named)
         self.write("oracle/set-%02d.safetensors" % number,
                    _named("expect", expect) + _named("exact", exact or []) +
-                   _named("react", react) + _named("noise", noise))
+                   _named("react", react) + _named("noise", noise) +
+                   [one for kind, outputs in rounded.items()
+                    for one in _named(kind, outputs)])
         return None
 
     def find_matters(self, leaves, expect, exact, react, noise, others=None):

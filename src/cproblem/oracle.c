@@ -34,6 +34,7 @@ void kf_answer_init(const struct kf_cproblem *problem, bool spread,
 {
 	size_t count = problem->out.count;
 
+	*out = (struct kf_answer) { 0 };
 	out->expect = kf_data_new(&problem->out);
 	out->exact = kf_alloc(count * sizeof(out->exact[0]));
 	out->react = kf_alloc(count * sizeof(out->react[0]));
@@ -58,6 +59,8 @@ void kf_answer_release(const struct kf_cproblem *problem,
 	kf_data_free((void **)answer->exact, count);
 	kf_data_free((void **)answer->react, count);
 	kf_data_free((void **)answer->noise, count);
+	for (int p = 0; p < KF_PRECISIONS; p++)
+		kf_data_free((void **)answer->rounded[p], count);
 	*answer = (struct kf_answer) { 0 };
 }
 
@@ -236,6 +239,84 @@ enum kf_code kf_oracle_spread(struct kf_oracle *o,
 				sqrt(spread.square[i][k] / o->runs) /
 				KF_ORACLE_STEP);
 	spread_release(p, &spread);
+	return code;
+}
+
+/* --- lower precision ----------------------------------------------------- */
+
+/* Bits of the fraction dropped, to nearest with ties to even, or cut off. */
+static const struct { unsigned drop; bool nearest; } rounding[] = {
+	[KF_TF32] = { 13, true },
+	[KF_TF32_CUT] = { 13, false },
+	[KF_BF16_OPERANDS] = { 16, true },
+};
+
+static void round_all(const struct kf_ctensors *list, bool matrices_only,
+		      enum kf_precision p, void *const *from, void **to)
+{
+	const unsigned drop = rounding[p].drop, half = (1u << (drop - 1)) - 1;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct kf_tensor_info *info = &list->at[i].info;
+		uint32_t *bits = to[i];
+
+		memcpy(to[i], from[i], info->bytes);
+		if (info->dtype != KF_F32 || info->structural ||
+		    (matrices_only && info->rank < 2))
+			continue;
+		for (int64_t k = 0; k < info->numel; k++) {
+			if (rounding[p].nearest)
+				bits[k] += half + (bits[k] >> drop & 1);
+			bits[k] = bits[k] >> drop << drop;
+		}
+	}
+}
+
+/* The run in double less y; NULL for an output where that is not finite. */
+static float *difference(const struct kf_oracle *o, size_t i,
+			 const struct kf_answer *answer)
+{
+	const struct kf_tensor_info *info = &o->problem->out.at[i].info;
+	float *away;
+
+	if (info->dtype != KF_F32)
+		return NULL;
+	away = kf_alloc((size_t)info->numel * sizeof(away[0]));
+	for (int64_t k = 0; k < info->numel; k++) {
+		away[k] = (float)(kf_element(KF_F64, kf_cref_out(o->wide, i),
+					     k) - answer->exact[i][k]);
+		if (isfinite(away[k]))
+			continue;
+		free(away);
+		return NULL;
+	}
+	return away;
+}
+
+enum kf_code kf_oracle_round(struct kf_oracle *o,
+			     const struct kf_cref_data *data,
+			     struct kf_answer *answer, struct kf_err *err)
+{
+	const struct kf_cproblem *q = o->problem;
+	void **in = kf_data_new(&q->in), **weight = kf_data_new(&q->weight);
+	enum kf_code code = KF_OK;
+
+	for (int p = 0; p < KF_PRECISIONS && o->wide && !code; p++) {
+		struct kf_cref_data rounded = { in, weight, ++o->weights_id };
+		struct kf_cref_end end;
+
+		round_all(&q->in, false, (enum kf_precision)p, data->in, in);
+		round_all(&q->weight, true, (enum kf_precision)p, data->weight,
+			  weight);
+		code = run_wide(o, &rounded, &end, err);
+		if (code || end.code)
+			continue;
+		answer->rounded[p] = kf_alloc(q->out.count * sizeof(float *));
+		for (size_t i = 0; i < q->out.count; i++)
+			answer->rounded[p][i] = difference(o, i, answer);
+	}
+	kf_data_free(in, q->in.count);
+	kf_data_free(weight, q->weight.count);
 	return code;
 }
 

@@ -28,6 +28,7 @@ struct kf_answer {
 	void **expect;		/* [out.count], in the output's type */
 	double **exact;		/* NULL for outputs of whole numbers */
 	float **react, **noise;	/* likewise; NULL until spread */
+	float **rounded[KF_PRECISIONS];	/* see kf_case; NULL until rounded */
 };
 
 /* Room for the tensors of a list, and its end. */
@@ -49,6 +50,12 @@ KF_MUST_CHECK enum kf_code kf_oracle_run(struct kf_oracle *oracle,
 KF_MUST_CHECK enum kf_code kf_oracle_spread(struct kf_oracle *oracle,
 		const struct kf_cref_data *data, struct kf_rng rng,
 		struct kf_answer *answer, struct kf_cref_end *end,
+		struct kf_err *err);
+
+/* rounded, for outputs in float32. A reference that fails on such data leaves
+ * it NULL. */
+KF_MUST_CHECK enum kf_code kf_oracle_round(struct kf_oracle *oracle,
+		const struct kf_cref_data *data, struct kf_answer *answer,
 		struct kf_err *err);
 
 /* The first value that is not finite, of expect or exact: its output and

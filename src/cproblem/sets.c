@@ -396,6 +396,9 @@ static enum kf_code keep_set(struct kf_maker *m, struct set *s,
 	if (!number) {
 		find_domain(m, s->in);
 		code = find_matters(m, s, err);
+		if (!code)
+			code = kf_oracle_round(&m->oracle, &s->data,
+					       &s->answer, err);
 		m->first_seed = s->seed;
 	}
 	json_array_append_new(m->sets, json_pack("{s:s, s:I}", "kind", s->kind,

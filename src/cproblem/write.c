@@ -88,6 +88,10 @@ enum kf_code kf_maker_write_case(const struct kf_maker *m, const char *prefix,
 	take_all(&values, "exact", &p->out, KF_F64, (void **)answer->exact);
 	take_all(&values, "react", &p->out, KF_F32, (void **)answer->react);
 	take_all(&values, "noise", &p->out, KF_F32, (void **)answer->noise);
+	for (int k = 0; k < KF_PRECISIONS; k++)
+		if (answer->rounded[k])
+			take_all(&values, kf_precision_name[k], &p->out,
+				 KF_F32, (void **)answer->rounded[k]);
 	return write_release(m, "oracle", name, &values, err);
 }
 

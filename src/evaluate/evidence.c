@@ -99,6 +99,12 @@ static json_t *failure(const struct kf_judgement *j)
 	}
 	if (f->fault >= KF_FAULT_UNWRITTEN)
 		add_compare(j, json);
+	if (f->fault == KF_FAULT_PRECISION) {
+		json_object_set_new(json, "precision", json_string(
+			kf_precision_name[f->precision]));
+		json_object_set_new(json, "coefficient",
+				    value(f->found.coefficient));
+	}
 	if (f->stale)
 		json_object_set_new(json, "result_of",
 				    json_string(f->stale->kind));

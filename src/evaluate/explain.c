@@ -446,6 +446,7 @@ static const struct { const char *reason, *words; } advice[] = {
 	{ "cheat_deferred_work", "Join all threads before kf_forward returns." },
 	{ "unwritten", "Every element of every output must be written in every call." },
 	{ "non_finite", "Look for overflow: subtract the maximum before exp, add epsilon before a division or a logarithm." },
+	{ "precision", "Look for operands that are rounded or packed into fewer bits, and for a switch that allows it (TF32, fast math). Splitting each operand into parts, so that their products together have all bits, is allowed." },
 	{ "values", "Begin with the kind of data that fails and with the pattern, then compare the worst elements by hand. If all kinds fail by little, look for lower precision or another order of a long sum." },
 };
 

@@ -343,6 +343,24 @@ static void say_values(struct kf_judgement *j, struct kf_buf *out)
 	say_worst(j, out);
 }
 
+static void say_precision(struct kf_judgement *j, struct kf_buf *out)
+{
+	static const char *const words[] = {
+		[KF_TF32] = "10 bits of fraction, as TF32 and float16 have",
+		[KF_TF32_CUT] = "10 bits of fraction, the rest cut off",
+		[KF_BF16_OPERANDS] = "7 bits of fraction, as bfloat16 has",
+	};
+	const struct kf_check *f = &j->failure;
+
+	kf_buf_printf(out, "Output %zu (%s) on %s: every element is within its "
+		      "bounds, but the errors are those of operands rounded "
+		      "to %s (%.2f times theirs, give or take %.2f). The "
+		      "problem is in float32: compute with whole operands.\n",
+		      f->tensor, type_of(j, f->tensor),
+		      data_of(f->kase->kind), words[f->precision],
+		      f->found.coefficient, f->found.error);
+}
+
 static void say_tail(struct kf_judgement *j, struct kf_buf *out)
 {
 	(void)j;
@@ -362,6 +380,7 @@ void kf_feedback_failure(struct kf_judgement *j)
 		[KF_FAULT_UNWRITTEN] = say_values,
 		[KF_FAULT_NONFINITE] = say_values,
 		[KF_FAULT_VALUES] = say_values,
+		[KF_FAULT_PRECISION] = say_precision,
 	};
 	const struct kf_check *f = &j->failure;
 

@@ -32,6 +32,7 @@ const char *kf_fault_reason(enum kf_fault fault)
 		[KF_FAULT_UNWRITTEN] = "unwritten",
 		[KF_FAULT_NONFINITE] = "non_finite",
 		[KF_FAULT_VALUES] = "values",
+		[KF_FAULT_PRECISION] = "precision",
 	};
 
 	return reason[fault];
@@ -506,6 +507,45 @@ static void print_part(void *arg, size_t number)
 	p->part[number] = hash;
 }
 
+static bool lower_precision(struct kf_session *s, const struct kf_case *kase,
+			    enum kf_precision p, size_t i,
+			    struct kf_check *check)
+{
+	const struct kf_tensor_info *info = &s->shared->req->bundle->out[i];
+
+	if (!kase->rounded[p] || !kase->rounded[p][i] || !kase->exact[i])
+		return false;
+	check->found = kf_precision_find(kase->rounded[p][i], kase->exact[i],
+					 kf_worker_out(s->worker, i),
+					 info->numel);
+	return check->found.used;
+}
+
+/* Of what is within its bounds. */
+static void check_precision(struct kf_session *s, const struct kf_case *kase,
+			    struct kf_check *check)
+{
+	const struct kf_evaluate_request *req = s->shared->req;
+
+	if (req->rules != KF_RULES_KFORGE || kf_weak(KF_WEAK_PRECISION))
+		return;
+	for (size_t i = 0; i < req->bundle->out_count; i++)
+		for (int p = 0; p < KF_PRECISIONS; p++) {
+			struct kf_compare_request r;
+
+			if (!lower_precision(s, kase, (enum kf_precision)p, i,
+					     check))
+				continue;
+			check->fault = KF_FAULT_PRECISION;
+			check->precision = (enum kf_precision)p;
+			check->tensor = i;
+			check->good = false;
+			r = compare_request(s, kase, i);
+			kf_compare_run(&r, &check->compare);
+			return;
+		}
+}
+
 static uint64_t fingerprint(const struct kf_session *s)
 {
 	const struct kf_bundle *b = s->shared->req->bundle;
@@ -571,6 +611,8 @@ static void look(struct kf_session *s, const struct kf_case *kase,
 	int64_t offset = 0;
 
 	check_outputs(s, kase, check);
+	if (!check->fault)
+		check_precision(s, kase, check);
 	if (check->fault == KF_FAULT_VALUES)
 		check->stale = stale_of(s, kase, check->tensor);
 	if (kase == s->shared->req->bundle->set)

@@ -12,6 +12,7 @@
 
 #include "evaluate/compare.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/precision.h"
 #include "platform/plan.h"
 
 /* What was wrong with a call; the most telling first. */
@@ -25,6 +26,8 @@ enum kf_fault {
 	KF_FAULT_UNWRITTEN,
 	KF_FAULT_NONFINITE,
 	KF_FAULT_VALUES,
+	KF_FAULT_PRECISION,	/* within the bounds, but with the errors of
+				   operands that were rounded */
 	KF_FAULTS
 };
 const char *kf_fault_reason(enum kf_fault fault); /* "values"; "" for CALL */
@@ -38,6 +41,8 @@ struct kf_check {
 	size_t tensor;		/* output or input that the fault is about */
 	int64_t byte;		/* OUT_OF_BOUNDS, INPUT_CHANGED: where */
 	struct kf_compare compare;	/* of that output, by the rule that decides */
+	enum kf_precision precision;	/* PRECISION: which */
+	struct kf_precision_found found;	/* likewise */
 	const struct kf_case *stale;	/* the output is this earlier case's */
 	bool good;		/* by kforge's own rules */
 	bool kernelbench_applies, kernelbench_good;

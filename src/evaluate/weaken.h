@@ -14,6 +14,7 @@ enum kf_weakness {
 	KF_WEAK_PAUSE,		/* the program runs on between commands */
 	KF_WEAK_CLOCK,		/* its own process says how long a call took */
 	KF_WEAK_READ_ONLY,	/* inputs may be written to */
+	KF_WEAK_PRECISION,	/* nobody asks whose errors these are */
 	KF_WEAKNESSES
 };
 

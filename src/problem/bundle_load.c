@@ -275,6 +275,32 @@ static enum kf_code load_inputs(const struct kf_bundle_loader *l,
 			KF_DTYPE_NONE, c->weight);
 }
 
+const char *const kf_precision_name[KF_PRECISIONS] = {
+	[KF_TF32] = "tf32",
+	[KF_TF32_CUT] = "tf32_cut",
+	[KF_BF16_OPERANDS] = "bf16",
+};
+
+/* Those of lower precision that are there. */
+static enum kf_code load_rounded(const struct kf_bundle_loader *l,
+				 const struct kf_safetensors *file,
+				 enum kf_precision p, struct kf_case *c)
+{
+	const struct kf_bundle *b = l->bundle;
+	enum kf_code code = KF_OK;
+	char name[48];
+
+	c->rounded[p] = kf_alloc(b->out_count * sizeof(void *));
+	for (size_t i = 0; i < b->out_count && !code; i++) {
+		snprintf(name, sizeof(name), "%s.%zu", kf_precision_name[p],
+			 i);
+		if (kf_safetensors_get(file, name))
+			code = kf_bundle_find(l, file, name, &b->out[i], KF_F32,
+				(const void **)&c->rounded[p][i]);
+	}
+	return code;
+}
+
 static enum kf_code load_oracle(const struct kf_bundle_loader *l,
 				const char *name, struct kf_case *c)
 {
@@ -307,6 +333,9 @@ static enum kf_code load_oracle(const struct kf_bundle_loader *l,
 	if (!code && scales && b->has_exact)
 		code = find_all(l, file, "noise", out, b->out_count, KF_F32,
 				(const void **)c->noise);
+	for (int p = 0; p < KF_PRECISIONS && !code && c == b->set &&
+	     !b->condensed; p++)
+		code = load_rounded(l, file, (enum kf_precision)p, c);
 	free(window);
 	return code;
 }
@@ -406,6 +435,8 @@ static void release_cases(struct kf_case *list, size_t count)
 		free(list[i].noise);
 		free(list[i].fresh);
 		free(list[i].digest);
+		for (int p = 0; p < KF_PRECISIONS; p++)
+			free(list[i].rounded[p]);
 	}
 	free(list);
 }

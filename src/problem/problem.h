@@ -170,6 +170,15 @@ struct kf_digest {
 	int64_t window_count, window;	/* elements of each */
 };
 
+/* Lower precision that operands may have had. */
+enum kf_precision {
+	KF_TF32,	/* 10 bits of fraction, to nearest; float16's too */
+	KF_TF32_CUT,	/* 10 bits, the rest cut off */
+	KF_BF16_OPERANDS,	/* 7 bits, to nearest */
+	KF_PRECISIONS
+};
+extern const char *const kf_precision_name[KF_PRECISIONS];	/* "tf32_cut" */
+
 /* One set or one stock entry. Data pointers lie in mapped files, read-only.
  * All arrays but weight are there; an element is NULL where it is said so. In
  * a condensed bundle in[] are the kept inputs, and case.h makes the case's own;
@@ -191,6 +200,9 @@ struct kf_case {
 				   react or exact is */
 	struct kf_fresh *fresh;		/* [in_count]; NULL: not condensed */
 	struct kf_digest *digest;	/* [out_count]; likewise */
+	/* Of the first set: [out_count], y of inputs and matrices so rounded,
+	 * less y; an element is NULL where that is not known. Else NULL. */
+	const float **rounded[KF_PRECISIONS];
 };
 
 struct kf_bundle {

@@ -17,6 +17,7 @@
 
 enum { PAUSE, CLOCK, READ_ONLY, REFERENCE_FIRST, FRESH_INPUTS, ORACLE_APART,
        BLIND_PREPARE, GUARDS, EVERY_CALL, EVERY_ELEMENT, NON_FINITE, PRECISION,
+       NAMED_PRECISION,
        ZERO_MEAN, WIDE, TAIL, SMALL, WEIGHTS, CHANGED,
        DEFENCES };
 
@@ -33,6 +34,7 @@ static const struct { const char *name, *set; } defence[DEFENCES] = {
 	[EVERY_ELEMENT] = { "every_element" },
 	[NON_FINITE] = { "non_finite" },
 	[PRECISION] = { "precision" },
+	[NAMED_PRECISION] = { "named_precision" },
 	[ZERO_MEAN] = { "zero_mean", "zero_mean" },
 	[WIDE] = { "wide", "wide" },
 	[TAIL] = { "tail", "tail" },
@@ -63,6 +65,7 @@ bool kf_weak(enum kf_weakness weakness)
 		[KF_WEAK_PAUSE] = PAUSE,
 		[KF_WEAK_CLOCK] = CLOCK,
 		[KF_WEAK_READ_ONLY] = READ_ONLY,
+		[KF_WEAK_PRECISION] = NAMED_PRECISION,
 	};
 
 	if (weakness == KF_WEAK_READ_ONLY && without(REFERENCE_FIRST))

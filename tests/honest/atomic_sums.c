@@ -19,7 +19,7 @@ int kf_forward(struct kf_call *c)
 			for (int64_t d = k; d < k + 25 && d < depth; d++)
 				sum += X(c)[i / cols * depth + d] *
 					W(c)[i % cols * depth + d];
-			#pragma omp atomic
+#pragma omp atomic
 			y[i] += sum;
 		}
 	relu(y, rows * cols);

@@ -26,7 +26,7 @@ except ImportError:
     print("1..0 # SKIP this Python has no torch")
     sys.exit(0)
 
-from kforge_reference import bundle, count, sets, tensors  # noqa: E402
+from kforge_reference import bundle, count, precision, sets, tensors  # noqa: E402
 from kforge_reference.failure import Refused  # noqa: E402
 from kforge_reference import matters, oracle, problem, serve  # noqa: E402
 
@@ -526,6 +526,24 @@ class Sets(Case):
         same, = sets.change_few([other], [other], 1, 4096)
         self.assertEqual(float(same.max()), 1.25)
 
+    def test_operands_are_rounded_to_nearest_or_cut(self):
+        x = torch.tensor([1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-11 - 2**-20,
+                          1 + 2**-10 + 2**-12, 0.0])
+        rows = {"tf32": [1, 1 + 2**-9, -1 - 2**-10, 1 + 2**-10, 0],
+                "tf32_cut": [1, 1 + 2**-10, -1, 1 + 2**-10, 0],
+                "bf16": [1, 1, -1, 1, 0]}
+        for kind, wanted in rows.items():
+            self.assertEqual(precision.KINDS[kind](x).tolist(), wanted, kind)
+
+    def test_the_first_set_tells_what_lower_precision_does(self):
+        self.small_stock()
+        self.bundle(model("return self.f(x)",
+                          init="self.f = nn.Linear(10, 7)"))
+        first = self.data("oracle/set-00.safetensors")
+        self.assertLessEqual({"tf32.0", "tf32_cut.0", "bf16.0"}, set(first))
+        self.assertNotIn("tf32.0", self.data(
+            "oracle/set-01.safetensors"))
+
     def test_no_set_is_called_changed_if_no_output_follows(self):
         self.small_stock()
         _, info = self.bundle(model("return (x > 100).float()"))
@@ -638,8 +656,9 @@ class Values(Case):
                          ["float32", "int64", "bool"])
         data = self.data("oracle/set-00.safetensors")
         self.assertEqual(sorted(n for n in data if "pad" not in n),
-                         ["exact.0", "expect.0", "expect.1", "expect.2",
-                          "noise.0", "react.0"])
+                         ["bf16.0", "exact.0", "expect.0", "expect.1",
+                          "expect.2", "noise.0", "react.0", "tf32.0",
+                          "tf32_cut.0"])
 
 
 class Counts(Case):
