@@ -4,10 +4,8 @@
 
 static const char *const command[] = {
 	"perf", "stat", "-x", ",", "-o", "{out}/perf.csv", "-D", "-1",
-	"--control", "{control}", "-e", "task-clock,context-switches,"
-		"cpu-migrations,page-faults,cycles,instructions,branches,"
-		"branch-misses,cache-references,cache-misses,L1-dcache-loads,"
-		"L1-dcache-load-misses,dTLB-load-misses",
+	"--control", "{control}", "-e",
+	"task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses,cache-references,cache-misses,L1-dcache-loads,L1-dcache-load-misses,dTLB-load-misses",
 	"-p", "{pid}", NULL
 };
 

@@ -18,13 +18,14 @@ struct reading {
 	enum kind kind;
 	struct column time, start, count;
 	size_t name, registers;
-	/* Of traces: as they come, sorted by their start. */
-	double begin_ns, end_ns, gap_ns;
+	/* Of traces: as they come, in the order of their start. */
+	struct span { double start_ns, end_ns; } *launch;	/* owned */
 	size_t launches;
 	bool summed, traced, header;
 	bool graph;		/* whole graphs, not their kernels */
-	size_t memory_operations;
 };
+
+#define LAUNCHES_MAX 100000u
 
 /* The column whose name is this, with or without a unit in brackets. */
 static struct column find_column(const struct kf_csv *header, const char *name)
@@ -161,9 +162,13 @@ static void take_launch(struct reading *r, const struct kf_csv *line,
 				       "nsys: their stamps were lost");
 		return;
 	}
+	if (r->launches == LAUNCHES_MAX)
+		return;
 	add_time(kernel, ns);
 	kernel->launches++;
-	r->launches++;
+	r->launch = kf_realloc(r->launch, (r->launches + 1) *
+			       sizeof(r->launch[0]));
+	r->launch[r->launches++] = (struct span) { start, start + ns };
 	if (kf_csv_number(kf_csv_field(line, r->registers), &registers) &&
 	    registers > 0)
 		kf_metrics_add(&r->out->metrics, name, "registers", registers,
@@ -175,12 +180,8 @@ static void take_row(struct reading *r, const struct kf_csv *line)
 	const char *field = kf_csv_field(line, r->name);
 	char *name;
 
-	if (!field[0])
+	if (!field[0] || field[0] == '[')	/* "[CUDA memset]" */
 		return;
-	if (field[0] == '[') {		/* "[CUDA memset]" */
-		r->memory_operations++;
-		return;
-	}
 	name = short_name(field);
 	r->graph |= strstr(field, "cudaGraph") != NULL ||
 		strcmp(name, "CUDA Graph") == 0;
@@ -192,6 +193,24 @@ static void take_row(struct reading *r, const struct kf_csv *line)
 }
 
 /* --- what it comes to ----------------------------------------------------- */
+
+/* Within calls only: what lies between two is kforge's. */
+static void tell_gaps(struct reading *r, double calls)
+{
+	size_t each = (size_t)((double)r->launches / calls);
+	double gap_ns = 0;
+
+	if (each < 2 || (double)each * calls != (double)r->launches)
+		return;
+	for (size_t i = 1; i < r->launches; i++) {
+		double gap = r->launch[i].start_ns - r->launch[i - 1].end_ns;
+
+		if (i % each && gap > 0)
+			gap_ns += gap;
+	}
+	kf_metrics_add(&r->out->metrics, NULL, "launch_gap", gap_ns / calls,
+		       "ns");
+}
 
 static void settle(struct reading *r)
 {
@@ -221,6 +240,7 @@ static void settle(struct reading *r)
 	if (time_ns > 0)
 		kf_metrics_add(&out->metrics, NULL, "time", time_ns / calls,
 			       "ns");
+	tell_gaps(r, calls);
 	if (r->graph)
 		kf_profile_add_missing(out, "per-kernel times", "nsys: graphs "
 			"were seen as one block; --cuda-graph-trace=node "
@@ -260,11 +280,12 @@ void kf_read_nsys(const struct kf_profile_bytes *bytes, struct kf_profile *out)
 		if (!take_header(&r, &line) && r.kind != NOTHING)
 			take_row(&r, &line);
 	kf_csv_release(&line);
-	if (!r.summed && !r.launches) {
+	if (r.summed || r.launches)
+		settle(&r);
+	else if (!out->missing_count)
+		out->end = end_without_kernels(&r, bytes);
+	if (out->end == KF_PROFILE_NONE)
 		out->end = out->missing_count ? KF_PROFILE_PARTIAL :
-			end_without_kernels(&r, bytes);
-		return;
-	}
-	settle(&r);
-	out->end = out->missing_count ? KF_PROFILE_PARTIAL : KF_PROFILE_GOOD;
+			KF_PROFILE_GOOD;
+	free(r.launch);
 }

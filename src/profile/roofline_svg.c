@@ -104,9 +104,9 @@ static void grid_line(const struct chart *c, bool along_x, double exponent)
 
 static void axes(const struct chart *c)
 {
-	for (double e = c->x.low; e <= c->x.high; e++)
+	for (int e = (int)c->x.low; e <= (int)c->x.high; e++)
 		grid_line(c, true, e);
-	for (double e = c->y.low; e <= c->y.high; e++)
+	for (int e = (int)c->y.low; e <= (int)c->y.high; e++)
 		grid_line(c, false, e);
 	kf_buf_printf(c->out, "<text x=\"%.0f\" y=\"%.0f\" text-anchor="
 		      "\"middle\">operations by byte of memory</text>\n",

@@ -30,7 +30,7 @@ static void of_launch(const struct kf_device *dev, const struct ocl_step *s,
 	op->groups = op->group_size = 1;
 	for (int k = 0; k < 3; k++) {
 		op->group_size *= (double)s->group[k];
-		op->groups *= (double)(s->global[k] / s->group[k]);
+		op->groups *= (double)s->global[k] / (double)s->group[k];
 	}
 	op->shared_bytes = kernel_bytes(dev, s->kernel,
 					CL_KERNEL_LOCAL_MEM_SIZE,
