@@ -9,7 +9,7 @@ static const char *const command[] = {
 	"--output={out}/nsys", "{run}", NULL
 };
 
-/* Reports were renamed in 2023; one of the two is not known. */
+/* Reports were renamed in 2023. */
 static const char *const stats[] = {
 	"nsys", "stats", "--quiet", "--force-export=true", "--format", "csv",
 	"--report", "cuda_gpu_trace", "{report}", NULL

@@ -35,9 +35,9 @@ struct kf_profiler {
 	 */
 	const char *const *command;
 	const char *install;		/* the way out if it is not there */
-	/* Run when the program has ended, as we do, one after the other; what
-	 * they print is the result. NULL, or ends with NULL. {report} is the
-	 * first of these files in {out} that is there. */
+	/* Run when the program has ended, as we do, until one of them exits
+	 * with 0; what that prints is the result. NULL, or ends with NULL.
+	 * {report} is the first of these files in {out} that is there. */
 	const char *const *const *after;
 	const char *const *report;	/* NULL-terminated */
 	const char *result;		/* a file in {out}; NULL: what is printed */

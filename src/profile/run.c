@@ -410,32 +410,50 @@ static enum kf_code run_program(struct running *r, struct kf_err *err)
 
 /* --- what came of it ------------------------------------------------------ */
 
+/* The first of the files that is there; caller frees. */
+static char *find_report(const struct running *r)
+{
+	const char *const *name = r->profiler->report;
+
+	for (; *name; name++) {
+		char *path = kf_path_join(r->out_path, *name);
+
+		if (kf_path_exists(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* One of the commands; true if it did what it was asked to. */
+static bool run_command(struct running *r, const char *const *command,
+			const char *report, struct kf_buf *result)
+{
+	const struct kf_profiler_values values = {
+		.out = r->out_path, .report = report,
+	};
+	struct kf_profiler_words words;
+	struct kf_proc_spec spec = { .timeout_ns = AFTER_NS,
+				     .cancel = r->evaluate.cancel };
+	struct kf_proc_end end;
+	enum kf_code code;
+
+	kf_profiler_expand(command, &values, &words);
+	spec.argv = (const char *const *)words.word;
+	kf_buf_clear(result);
+	code = kf_proc_run(&spec, result, &r->said, &end, NULL);
+	kf_profiler_words_release(&words);
+	return !code && !end.timed_out && !end.signal && !end.exit_code;
+}
+
 static void run_after(struct running *r, struct kf_buf *result)
 {
-	const struct kf_profiler *p = r->profiler;
-	char *report = NULL;
+	const char *const *const *command = r->profiler->after;
+	char *report = find_report(r);
 
-	for (size_t i = 0; p->report && p->report[i] && !report; i++) {
-		report = kf_path_join(r->out_path, p->report[i]);
-		if (!kf_path_exists(report)) {
-			free(report);
-			report = NULL;
-		}
-	}
-	for (size_t i = 0; (report || !p->report) && p->after[i]; i++) {
-		const struct kf_profiler_values values = {
-			.out = r->out_path, .report = report,
-		};
-		struct kf_profiler_words words;
-		struct kf_proc_spec spec = { .timeout_ns = AFTER_NS,
-					     .cancel = r->evaluate.cancel };
-		struct kf_proc_end end;
-
-		kf_profiler_expand(p->after[i], &values, &words);
-		spec.argv = (const char *const *)words.word;
-		(void)kf_proc_run(&spec, result, &r->said, &end, NULL);
-		kf_profiler_words_release(&words);
-	}
+	while (report && *command &&
+	       !run_command(r, *command, report, result))
+		command++;
 	free(report);
 }
 
