@@ -3,12 +3,14 @@
 The supervisor writes inputs into an arena that both map, then asks over a
 socket, a line at a time:
 
+    warm        only where "wait" is asked for, first: begin, on the device
     run 0       time one call with the declared weights -> "ok TIME DELAY"
     run 1       the same with the weights in the arena
     anything that goes wrong                            -> "error JSON"
 
-TIME is forward's own (on a device: by the device's clock), DELAY how long our threads were ready in it and waited
-for a processor (0 where the kernel does not tell), both in nanoseconds.
+TIME is forward's own (on a device: by the device's clock), DELAY how long our
+threads were ready in it and waited for a processor (0 where the kernel does not
+tell), both in nanoseconds.
 
 The first line sent is "ready JSON", after import, loading and warm-up. Where
 "compile" is asked for, the module is also compiled (torch.compile), and the
@@ -46,6 +48,8 @@ def main(request):
         control.sendall((text + "\n").encode())
 
     try:
+        if request.get("wait") and lines.readline().strip() != "warm":
+            return
         server = Server(request)
         server.choose(request.get("compile", False))
         say("ready " + json.dumps({"torch": str(torch.__version__),

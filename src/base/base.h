@@ -113,6 +113,11 @@ KF_MUST_CHECK enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
 KF_MUST_CHECK enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
 		const volatile int *cancel, struct kf_lock *out,
 		struct kf_err *err);
+/* The same, together with others who share it: it waits for whoever has it
+ * alone, and they wait for all who share it. */
+KF_MUST_CHECK enum kf_code kf_lock_share(const char *path, uint64_t timeout_ns,
+		const volatile int *cancel, struct kf_lock *out,
+		struct kf_err *err);
 /* Who holds it, or held it last: "process 1234 on box", as the holder wrote it
  * there; "another process" where that cannot be read. */
 void kf_lock_holder(const char *path, char *out, size_t size);

@@ -32,10 +32,11 @@ static void sign(const struct kf_lock *lock)
 			about.nodename);
 }
 
-static enum kf_code try_once(const char *path, struct kf_lock *lock,
-			     struct kf_err *err)
+static enum kf_code try_once(const char *path, bool share,
+			     struct kf_lock *lock, struct kf_err *err)
 {
-	lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+	lock->held = flock(lock->fd, (share ? LOCK_SH : LOCK_EX) |
+			   LOCK_NB) == 0;
 	if (lock->held)
 		sign(lock);
 	else if (errno != EWOULDBLOCK && errno != EINTR)
@@ -49,21 +50,21 @@ enum kf_code kf_lock_try(const char *path, struct kf_lock *out,
 	enum kf_code code = open_lock(path, out, err);
 
 	if (!code)
-		code = try_once(path, out, err);
+		code = try_once(path, false, out, err);
 	if (code || !out->held)
 		kf_lock_release(out);
 	return code;
 }
 
-enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
-			  const volatile int *cancel, struct kf_lock *out,
-			  struct kf_err *err)
+static enum kf_code wait_for(const char *path, bool share,
+			     uint64_t timeout_ns, const volatile int *cancel,
+			     struct kf_lock *out, struct kf_err *err)
 {
 	uint64_t start_ns = kf_now_ns();
 	enum kf_code code = open_lock(path, out, err);
 
 	while (!code && !out->held) {
-		code = try_once(path, out, err);
+		code = try_once(path, share, out, err);
 		if (code || out->held)
 			break;
 		if (cancel && *cancel)
@@ -77,6 +78,20 @@ enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
 	if (code)
 		kf_lock_release(out);
 	return code;
+}
+
+enum kf_code kf_lock_wait(const char *path, uint64_t timeout_ns,
+			  const volatile int *cancel, struct kf_lock *out,
+			  struct kf_err *err)
+{
+	return wait_for(path, false, timeout_ns, cancel, out, err);
+}
+
+enum kf_code kf_lock_share(const char *path, uint64_t timeout_ns,
+			   const volatile int *cancel, struct kf_lock *out,
+			   struct kf_err *err)
+{
+	return wait_for(path, true, timeout_ns, cancel, out, err);
 }
 
 void kf_lock_holder(const char *path, char *out, size_t size)

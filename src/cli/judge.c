@@ -1,11 +1,43 @@
 /* kforge judge: many judgements, side by side. */
 #include "cli/judge.h"
 
+/* Of a device's memory, for one job: PyTorch and a program, each with a context
+ * and data of some gigabytes; the least, where the problems are small. */
+#define JOB_BYTES	(UINT64_C(20) << 30)
+#define JOB_BYTES_LEAST	(UINT64_C(4) << 30)
+
 unsigned kf_judge_cores(void)
 {
 	unsigned count = kf_processors();
 
 	return count > KF_POOL_MAX ? KF_POOL_MAX : count;
+}
+
+/* 0: references do not run there, or it is not known. */
+static uint64_t device_memory(const char *name)
+{
+	struct kf_platform *platform = NULL;
+	struct kf_device_info device = { 0 };
+	uint64_t bytes = 0;
+
+	if (kf_platform_load(name, &platform, NULL) == KF_OK &&
+	    platform->driver->torch_device &&
+	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
+		bytes = device.memory_bytes;
+	kf_device_info_release(&device);
+	kf_platform_free(platform);
+	return bytes;
+}
+
+unsigned kf_judge_at_once(const char *platform, unsigned asked, unsigned usual)
+{
+	uint64_t bytes = platform ? device_memory(platform) : 0;
+	uint64_t most = bytes / (asked ? JOB_BYTES_LEAST : JOB_BYTES);
+	unsigned count = asked ? asked : usual;
+
+	if (!bytes || count <= most)
+		return count;
+	return most ? (unsigned)most : 1;
 }
 
 /* What jobs leave out; problem may be NULL. */

@@ -410,12 +410,30 @@ static int exit_status(const struct session *s)
 	return s->finished == s->count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
 }
 
+/* The platform that the first job names, else the command's. Caller frees. */
+static char *platform_of(const struct session *s)
+{
+	json_t *job = s->count ? kf_job_file_read(s->entry[0].folder,
+						  "job.json") : NULL;
+	char *name = kf_strdup(kf_json_str(job, "platform",
+					   s->options->platform));
+
+	json_decref(job);
+	return name;
+}
+
 /* Timing is one at a time, and what others build meanwhile disturbs it. */
 static unsigned jobs_at_once(const struct session *s)
 {
-	unsigned jobs = s->options->jobs ? (unsigned)s->options->jobs :
-		(kf_judge_cores() + 1) / 2;
+	char *platform = platform_of(s);
+	unsigned asked = (unsigned)s->options->jobs;
+	unsigned jobs = kf_judge_at_once(platform, asked,
+					 (kf_judge_cores() + 1) / 2);
 
+	free(platform);
+	if (asked > jobs && !s->options->quiet)
+		fprintf(stderr, "kforge: %u at once, not %u: the device's "
+			"memory has room for no more\n", jobs, asked);
 	return jobs < s->count || s->options->watch ? jobs :
 	       (unsigned)s->count;
 }

@@ -1,6 +1,8 @@
 /*
  * device.h - one program at a time is timed on a device, whichever process of
- * this machine asks: a lock, and the wait for it.
+ * this machine asks: a lock, and the wait for it. Who computes there without
+ * timing, and would disturb who does, shares it: timing waits for them, and they
+ * wait for it.
  */
 #ifndef KF_EVALUATE_DEVICE_H
 #define KF_EVALUATE_DEVICE_H
@@ -21,6 +23,9 @@ struct kf_device_wait {
 /* A line in the log at once if others have it, and again every notice_ns.
  * KF_E_TIMEOUT says who holds it. *waited_ns is 0 if it was free. */
 KF_MUST_CHECK enum kf_code kf_device_lock(const struct kf_device_wait *wait,
+		struct kf_lock *out, uint64_t *waited_ns, struct kf_err *err);
+/* The same, shared, to compute. Who already waits to time goes first. */
+KF_MUST_CHECK enum kf_code kf_device_share(const struct kf_device_wait *wait,
 		struct kf_lock *out, uint64_t *waited_ns, struct kf_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #define WARM_NS			(50 * KF_NS_PER_MS)
 #define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
 #define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
+#define DISTURB_BYTES		(UINT64_C(64) << 20)	/* moved in one call */
 #define DELAY_PART		20u	/* of its time: a call is disturbed */
 
 static void shuffle(struct kf_rng *rng, const struct kf_case **list,
@@ -310,20 +311,36 @@ size_t kf_process_warm_count(size_t stock_count)
 		WARM_CALLS + stock_count / 8;
 }
 
+static bool on_device(const struct kf_evaluate_request *req)
+{
+	return req->platform->driver->torch_device != NULL;
+}
+
+static enum kf_code baseline_ready(struct kf_judgement *j, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code = KF_OK;
+
+	if (j->req->baseline)
+		code = kf_baseline_time(j->req->baseline, NULL, 0, NULL, NULL,
+					err);
+	j->out->baseline_took_ns += kf_now_ns() - start_ns;
+	return code;
+}
+
 /* A baseline that still starts keeps processors busy, so it is waited for
- * first. */
+ * first. One that runs on the device warms up there, which is nobody else's
+ * time: it is waited for with the device in hand. */
 enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
-	uint64_t start_ns = kf_now_ns(), waited_ns = 0;
+	uint64_t waited_ns = 0;
 	enum kf_code code = KF_OK;
 
 	if (!req->lock_path || j->lock.held)
 		return KF_OK;
-	if (req->baseline)
-		code = kf_baseline_time(req->baseline, NULL, 0, NULL, NULL,
-					err);
-	j->out->baseline_took_ns += kf_now_ns() - start_ns;
+	if (!on_device(req))
+		code = baseline_ready(j, err);
 	if (!code)
 		code = kf_device_lock(&(struct kf_device_wait) {
 			.lock_path = req->lock_path,
@@ -332,6 +349,46 @@ enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 			.notice_ns = KF_DEVICE_NOTICE_NS,
 			.log = req->log, .cancel = req->cancel,
 		}, &j->lock, &waited_ns, err);
+	j->waited_ns += waited_ns;
+	if (!code && on_device(req))
+		code = baseline_ready(j, err);
+	return code;
+}
+
+static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += info[i].bytes;
+	return bytes;
+}
+
+/* What a few small calls take of a device is not worth the wait. */
+static bool disturbs(const struct kf_evaluate_request *req)
+{
+	const struct kf_bundle *b = req->bundle;
+
+	return on_device(req) && bytes_of(b->in, b->in_count) +
+		bytes_of(b->out, b->out_count) > DISTURB_BYTES;
+}
+
+enum kf_code kf_device_share_sets(struct kf_judgement *j,
+				  struct kf_lock *out, struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = j->req;
+	uint64_t waited_ns = 0;
+	enum kf_code code;
+
+	*out = (struct kf_lock) { 0 };
+	if (!req->lock_path || j->lock.held || !disturbs(req))
+		return KF_OK;
+	code = kf_device_share(&(struct kf_device_wait) {
+		.lock_path = req->lock_path, .device_id = req->device_id,
+		.timeout_ns = KF_DEVICE_WAIT_NS,
+		.notice_ns = KF_DEVICE_NOTICE_NS,
+		.log = req->log, .cancel = req->cancel,
+	}, out, &waited_ns, err);
 	j->waited_ns += waited_ns;
 	return code;
 }

@@ -52,6 +52,11 @@ KF_MUST_CHECK enum kf_code kf_process_call(struct kf_judgement *judgement,
 /* Nothing more can be asked of it after this check. */
 bool kf_process_dead(const struct kf_check *last);
 
+/* Before calls that are not timed: where their data are so large that they
+ * would disturb who times on the device, the device is shared until the caller
+ * releases *out. */
+KF_MUST_CHECK enum kf_code kf_device_share_sets(struct kf_judgement *judgement,
+		struct kf_lock *out, struct kf_err *err);
 /* From here to the end of the judgement nobody else times on its device.
  * Processes that were started are paused while it waits. */
 KF_MUST_CHECK enum kf_code kf_device_take(struct kf_judgement *judgement,

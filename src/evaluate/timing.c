@@ -149,13 +149,17 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 				struct kf_err *err)
 {
 	struct kf_check *check = kf_alloc(sizeof(*check));
+	struct kf_lock shared = { 0 };
 	struct kf_process p;
 	enum kf_code code;
 	uint64_t waited_ns;
 
 	code = kf_process_start(j, first, kf_rng_next(&j->rng), &p, check, err);
 	if (!code && !check->fault)
+		code = kf_device_share_sets(j, &shared, err);
+	if (!code && !check->fault)
 		code = kf_process_sets(j, &p, err);
+	kf_lock_release(&shared);
 	if (code || j->failure.fault || values_only(j))
 		goto out;
 	waited_ns = j->waited_ns;

@@ -1,5 +1,6 @@
 #include "executor/target.h"
 
+#include "evaluate/device.h"
 #include "executor/shapes.h"
 
 /* Has the platform the types that a program would have to handle? */
@@ -38,6 +39,37 @@ static enum kf_code check_platform(const struct kf_platform *platform,
 	return code;
 }
 
+/* Where the reference runs on a device, nobody times there meanwhile. */
+static enum kf_code open_bundle(const struct kf_setup *setup,
+				const struct kf_problem *problem,
+				struct kf_bundle *out, struct kf_err *err)
+{
+	struct kf_problem_spec spec = setup->problem_spec;
+	struct kf_lock lock = { 0 };
+	uint64_t waited_ns;
+	enum kf_code code;
+
+	if (!kf_problem_on_device(&spec) || !setup->lock_path ||
+	    spec.cached_only)
+		return kf_bundle_open(&spec, problem, out, err);
+	spec.cached_only = true;
+	code = kf_bundle_open(&spec, problem, out, err);
+	if (code != KF_E_UNAVAIL)
+		return code;
+	kf_bundle_release(out);
+	spec.cached_only = false;
+	code = kf_device_share(&(struct kf_device_wait) {
+		.lock_path = setup->lock_path, .device_id = spec.device_id,
+		.timeout_ns = KF_DEVICE_WAIT_NS,
+		.notice_ns = KF_DEVICE_NOTICE_NS,
+		.log = spec.log, .cancel = spec.cancel,
+	}, &lock, &waited_ns, err);
+	if (!code)
+		code = kf_bundle_open(&spec, problem, out, err);
+	kf_lock_release(&lock);
+	return code;
+}
+
 enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 struct kf_problem *problem,
 					 struct kf_target *out,
@@ -50,7 +82,7 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 
 	*out = (struct kf_target) { .problem = *problem };
 	*problem = (struct kf_problem) { 0 };
-	code = kf_bundle_open(spec, &out->problem, &out->bundle, err);
+	code = open_bundle(setup, &out->problem, &out->bundle, err);
 	if (!code)
 		code = check_platform(setup->platform, &out->bundle, err);
 	if (!code && setup->baseline == KF_BASELINE_LIVE)

@@ -152,6 +152,17 @@ static struct entry *make_room(struct kf_targets *targets)
 	return oldest;
 }
 
+/* A live baseline keeps its memory on the device: there is one at a time. */
+static void make_device_room(struct kf_targets *targets,
+			     const struct entry *but)
+{
+	for (size_t i = 0; i < KF_TARGETS_MAX; i++)
+		if (&targets->entry[i] != but &&
+		    targets->entry[i].target.baseline &&
+		    kf_problem_on_device(&targets->entry[i].setup.problem_spec))
+			release(&targets->entry[i]);
+}
+
 static enum kf_code open_take(struct kf_targets *targets,
 			      struct kf_job *wanted, struct kf_problem *problem,
 			      char **key, struct entry **out,
@@ -165,6 +176,8 @@ static enum kf_code open_take(struct kf_targets *targets,
 	*wanted = (struct kf_job) { 0 };
 	spec = setup_spec(targets, &e->job);
 	code = kf_setup_open(&spec, &e->setup, err);
+	if (!code && kf_problem_on_device(&e->setup.problem_spec))
+		make_device_room(targets, e);
 	/* Who only asks what the problem is needs no data to time with. */
 	e->setup.problem_spec.light = e->job.ask == KF_ASK_PROBLEM;
 	if (!code)

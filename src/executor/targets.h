@@ -3,7 +3,8 @@
  * with its device, the problem's bundle, a baseline that runs.
  *
  * A process that judges many programs for a few problems opens each once. At
- * most KF_TARGETS_MAX stay open; the one that was not used for longest goes.
+ * most KF_TARGETS_MAX stay open; the one that was not used for longest goes. Of
+ * those with a live baseline on a device only one stays: PyTorch keeps memory.
  */
 #ifndef KF_EXECUTOR_TARGETS_H
 #define KF_EXECUTOR_TARGETS_H

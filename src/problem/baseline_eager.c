@@ -287,7 +287,14 @@ static enum kf_code be_ready(struct kf_baseline_process *process,
 {
 	struct eager *b = (struct eager *)process;
 
-	return b->ready ? KF_OK : wait_ready(b, err);
+	if (b->ready)
+		return KF_OK;
+	/* On a device it does nothing before it is told to: who tells it has the
+	 * device (evaluate/device.h). One that has ended shows in its answer. */
+	if (kf_problem_on_device(&b->spec) &&
+	    send(b->control_fd, "warm\n", 5, MSG_NOSIGNAL) != 5)
+		return fail_ended(b, err);
+	return wait_ready(b, err);
 }
 
 static enum kf_code time_case(struct kf_baseline_process *process,
@@ -396,8 +403,10 @@ enum kf_code kf_eager_start(const struct kf_problem_spec *spec,
 		goto out;
 	snprintf(b->base.info.version, sizeof(b->base.info.version), "%s",
 		 python.torch);
-	if (kf_problem_on_device(spec))
+	if (kf_problem_on_device(spec)) {
 		json_object_set_new(request, "compile", json_true());
+		json_object_set_new(request, "wait", json_true());
+	}
 	lay_out(b, request);
 	code = open_arena(b, err);
 	if (!code)

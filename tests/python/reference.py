@@ -800,6 +800,25 @@ class Serving(Case):
         lines.close()
         here.close()
 
+    def test_on_a_device_it_does_nothing_before_it_is_told_to(self):
+        here, there = socket.socketpair()
+        path = self.file("raise Exception('loaded')\n")
+        thread = threading.Thread(target=serve.main, args=({
+            "problem": path, "threads": 1, "control": there.detach(),
+            "wait": True, "inputs": [], "weights": [], "arena": os.memfd_create(
+                "arena"), "arena_bytes": 4096},))
+        thread.start()
+        here.settimeout(0.2)
+        self.assertRaises(socket.timeout, here.recv, 1)
+        here.settimeout(20)
+        here.sendall(b"warm\n")
+        lines = here.makefile("r")
+        self.assertTrue(lines.readline().startswith("error "))
+        thread.join(20)
+        self.assertFalse(thread.is_alive())
+        lines.close()
+        here.close()
+
     def ways(self, compiled):
         """What a server says of itself with that in torch.compile's place."""
         path = self.file(model("for _ in range(20): x = x * self.p\nreturn x",

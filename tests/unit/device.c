@@ -111,6 +111,48 @@ static void test_one_who_is_stopped_waits_no_longer(void **state)
 	kf_lock_release(&held);
 }
 
+static void test_who_computes_shares_and_timing_waits_for_all(void **state)
+{
+	struct world *w = *state;
+	struct kf_lock one, two, timing;
+	uint64_t waited_ns;
+
+	assert_int_equal(kf_device_share(&w->wait, &one, &waited_ns, NULL),
+			 KF_OK);
+	assert_int_equal(kf_device_share(&w->wait, &two, &waited_ns, NULL),
+			 KF_OK);
+	assert_true(one.held && two.held);
+	kf_lock_release(&one);
+	assert_int_equal(kf_device_lock(&w->wait, &timing, &waited_ns, NULL),
+			 KF_E_TIMEOUT);
+	kf_lock_release(&two);
+	assert_int_equal(kf_device_lock(&w->wait, &timing, &waited_ns, NULL),
+			 KF_OK);
+	assert_int_equal(kf_device_share(&w->wait, &one, &waited_ns, NULL),
+			 KF_E_TIMEOUT);
+	kf_lock_release(&timing);
+}
+
+static void test_who_waits_to_time_goes_first(void **state)
+{
+	struct world *w = *state;
+	char *path = kf_format("%s.next", w->path);
+	struct kf_lock gate, one;
+	struct kf_err err = { 0 };
+	uint64_t waited_ns;
+
+	assert_int_equal(kf_lock_try(path, &gate, NULL), KF_OK);
+	assert_int_equal(kf_device_share(&w->wait, &one, &waited_ns, &err),
+			 KF_E_TIMEOUT);
+	assert_false(one.held);
+	assert_non_null(strstr(err.text, "cpu:0"));
+	kf_lock_release(&gate);
+	assert_int_equal(kf_device_share(&w->wait, &one, &waited_ns, NULL),
+			 KF_OK);
+	kf_lock_release(&one);
+	free(path);
+}
+
 static void test_a_lock_that_nobody_signed_has_some_holder(void **state)
 {
 	struct world *w = *state;
@@ -128,6 +170,8 @@ int main(void)
 		TEST(test_a_free_device_is_taken_without_a_word),
 		TEST(test_a_wait_is_told_again_and_again_and_ends),
 		TEST(test_one_who_is_stopped_waits_no_longer),
+		TEST(test_who_computes_shares_and_timing_waits_for_all),
+		TEST(test_who_waits_to_time_goes_first),
 		TEST(test_a_lock_that_nobody_signed_has_some_holder),
 	};
 
