@@ -7,8 +7,8 @@ static void notice(const struct kf_device_wait *wait, uint64_t waited_ns)
 	char holder[HOLDER_BYTES];
 
 	kf_lock_holder(wait->lock_path, holder, sizeof(holder));
-	kf_logf(wait->log, KF_LOG_INFO, "waiting: %s is at work on %s, for %.0f s "
-		"so far", holder, wait->device_id, (double)waited_ns / 1e9);
+	kf_logf(wait->log, KF_LOG_INFO, "waiting: %s is at work on %s, for "
+		"%.0f s so far", holder, wait->device_id, (double)waited_ns / 1e9);
 }
 
 static enum kf_code fail(const struct kf_device_wait *wait, struct kf_err *err)

@@ -1,8 +1,8 @@
 /*
  * device.h - one program at a time is timed on a device, whichever process of
  * this machine asks: a lock, and the wait for it. Who computes there without
- * timing, and would disturb who does, shares it: timing waits for them, and they
- * wait for it.
+ * timing, and would disturb who does, shares it: timing waits for them, and
+ * they wait for it.
  */
 #ifndef KF_EVALUATE_DEVICE_H
 #define KF_EVALUATE_DEVICE_H

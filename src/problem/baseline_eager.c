@@ -289,8 +289,8 @@ static enum kf_code be_ready(struct kf_baseline_process *process,
 
 	if (b->ready)
 		return KF_OK;
-	/* On a device it does nothing before it is told to: who tells it has the
-	 * device (evaluate/device.h). One that has ended shows in its answer. */
+	/* On a device it does nothing before it is told to, by who has the
+	 * device (evaluate/device.h). */
 	if (kf_problem_on_device(&b->spec) &&
 	    send(b->control_fd, "warm\n", 5, MSG_NOSIGNAL) != 5)
 		return fail_ended(b, err);
