@@ -56,12 +56,6 @@ static enum kf_code open_python(struct kf_session_shared *shared,
 {
 	const struct kf_evaluate_request *req = shared->req;
 
-	if (req->platform->driver->python &&
-	    req->problem->kind != KF_PROBLEM_PYTHON)
-		return kf_fail(err, KF_E_INPUT, "problem %s is no PyTorch "
-			       "module, so a program for it cannot have the "
-			       "form %s", req->problem->name,
-			       req->platform->form);
 	return kf_python_side_open(&(struct kf_python_side_spec) {
 		.platform = req->platform,
 		.device_id = req->device_id,

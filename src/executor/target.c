@@ -70,6 +70,18 @@ static enum kf_code open_bundle(const struct kf_setup *setup,
 	return code;
 }
 
+/* A program in Python is made as the problem makes its own module. */
+static enum kf_code check_form(const struct kf_platform *platform,
+			       const struct kf_problem *problem,
+			       struct kf_err *err)
+{
+	if (!platform->driver->python || problem->kind == KF_PROBLEM_PYTHON)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "problem %s is no PyTorch module, so "
+		       "programs for it cannot have the form %s; leave out "
+		       "--form", problem->name, platform->form);
+}
+
 enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 struct kf_problem *problem,
 					 struct kf_target *out,
@@ -82,7 +94,9 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 
 	*out = (struct kf_target) { .problem = *problem };
 	*problem = (struct kf_problem) { 0 };
-	code = open_bundle(setup, &out->problem, &out->bundle, err);
+	code = check_form(setup->platform, &out->problem, err);
+	if (!code)
+		code = open_bundle(setup, &out->problem, &out->bundle, err);
 	if (!code)
 		code = check_platform(setup->platform, &out->bundle, err);
 	if (!code && setup->baseline == KF_BASELINE_LIVE)

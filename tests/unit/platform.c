@@ -125,6 +125,111 @@ static void test_every_member_is_read(void **state)
 	kf_platform_free(p);
 }
 
+#define GOOD_ALL GOOD_HEAD "," GOOD_FILES "," GOOD_COMMAND "," GOOD_TYPES "," \
+	GOOD_LIMITS
+#define GOOD_FORM "\"title\": \"other\", \"driver\": \"null\", " \
+	"\"files\": [{\"name\": \"x.py\", \"language\": \"python\", " \
+	"\"required\": true}], \"compiler\": [], \"command\": []"
+
+static void test_a_form_takes_the_place_of_the_default(void **state)
+{
+	struct kf_platform *p = NULL;
+	struct kf_err err = { 0 };
+
+	put(*state, "toy/platform.json", "{" GOOD_ALL ", \"form\": \"c\", "
+	    "\"forms\": {\"other\": {" GOOD_FORM "}}}");
+	put(*state, "toy/notes.md", "the default's");
+	put(*state, "toy/forms/other/notes.md", "the other's");
+	put(*state, "toy/forms/other/example/x.py", "text");
+	if (kf_platform_load_form("toy", "other", &p, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(p->form, "other");
+	assert_int_equal(p->form_count, 2);
+	assert_string_equal(p->form_name[0], "c");
+	assert_string_equal(p->title, "other");
+	assert_string_equal(p->file[0].name, "x.py");
+	assert_string_equal(p->notes, "the other's");
+	assert_string_equal(p->example_text[0], "text");
+	assert_int_equal(p->run_limits.processes, 4);	/* inherited */
+	kf_platform_free(p);
+	if (kf_platform_load("toy", &p, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(p->form, "c");
+	assert_string_equal(p->notes, "the default's");
+	kf_platform_free(p);
+	assert_int_equal(kf_platform_load_form("toy", "third", &p, &err),
+			 KF_E_INPUT);
+	assert_non_null(strstr(err.text, "c, other"));
+}
+
+static void test_malformed_forms_are_one_sentence(void **state)
+{
+	static const struct { const char *text, *words; } rows[] = {
+		{ "\"form\": 7", "\"form\"" },
+		{ "\"form\": \"../up\"", "\"form\"" },
+		{ "\"forms\": []", "\"forms\"" },
+		{ "\"forms\": {\"c\": {" GOOD_FORM "}}", "no further form" },
+		{ "\"forms\": {\"other\": {}}", "lacks \"title\"" },
+		{ "\"forms\": {\"other\": {" GOOD_FORM ", \"fly\": 1}}",
+		  "unknown member \"fly\"" },
+		{ "\"forms\": {\"other\": {" GOOD_FORM ", \"limits\": 1}}",
+		  "\"limits\"" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		char *text = kf_format("{" GOOD_ALL ", %s}", rows[i].text);
+		struct kf_platform *p = NULL;
+		struct kf_err err = { 0 };
+		enum kf_code code;
+
+		put(*state, "toy/platform.json", text);
+		code = kf_platform_load_form("toy", "other", &p, &err);
+		if (code != KF_E_INPUT || !strstr(err.text, rows[i].words) ||
+		    strchr(err.text, '\n'))
+			fail_msg("row %zu: %s: %s", i, kf_code_name(code),
+				 err.text);
+		free(text);
+	}
+}
+
+/* Every form of the platforms that ship: notes, an example, a template. */
+static void check_form(const char *name, const char *form)
+{
+	char *template = kf_format("prompts/forms/%s.md.j2", form);
+	struct kf_platform *p = NULL;
+	struct kf_err err = { 0 };
+
+	if (kf_platform_load_form(name, form, &p, &err))
+		fail_msg("%s", err.text);
+	if (!kf_path_exists(template))
+		fail_msg("there is no %s", template);
+	if (strcmp(name, "null") != 0) {
+		assert_true(p->notes[0]);
+		assert_non_null(p->example_problem);
+		for (size_t i = 0; i < p->file_count; i++)
+			assert_non_null(p->example_text[i]);
+	}
+	kf_platform_free(p);
+	free(template);
+}
+
+static void test_every_form_that_ships_is_whole(void **state)
+{
+	static const char *const names[] = { "cpu", "cuda", "opencl", "null" };
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(names); i++) {
+		struct kf_platform *p = NULL;
+		struct kf_err err = { 0 };
+
+		if (kf_platform_load(names[i], &p, &err))
+			fail_msg("%s", err.text);
+		for (size_t k = 0; k < p->form_count; k++)
+			check_form(names[i], p->form_name[k]);
+		kf_platform_free(p);
+	}
+}
+
 static void test_malformed_description_is_one_sentence(void **state)
 {
 	static const struct { const char *text, *words; } rows[] = {
@@ -253,6 +358,9 @@ int main(void)
 		CASE(test_cpu_platform_is_whole),
 		CASE(test_all_platforms_are_listed_and_load),
 		CASE(test_every_member_is_read),
+		CASE(test_a_form_takes_the_place_of_the_default),
+		CASE(test_malformed_forms_are_one_sentence),
+		CASE(test_every_form_that_ships_is_whole),
 		CASE(test_malformed_description_is_one_sentence),
 		CASE(test_names_stay_inside_the_folder),
 		CASE(test_unknown_platform_is_named),

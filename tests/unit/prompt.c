@@ -465,6 +465,42 @@ static void test_two_part_platforms_are_shown_the_launch_api(void **state)
 	kf_buf_release(&header);
 }
 
+static void test_each_form_has_its_own_words(void **state)
+{
+	static const struct { const char *platform, *form, *words; } rows[] = {
+		{ "cpu", "c", "included as `<kforge/program.h>`" },
+		{ "cpu", "torch", "`torch.utils.cpp_extension.load_inline`" },
+		{ "cuda", "two-part", "recorded, not run" },
+		{ "cuda", "torch", "your own kernels in C++ or CUDA" },
+		{ "cuda", "triton", "(`@triton.jit`)" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_platform *p = NULL;
+		struct kf_prompt prompt;
+		struct kf_err err = { 0 };
+		bool module;
+
+		if (kf_platform_load_form(rows[i].platform, rows[i].form, &p,
+					  &err))
+			fail_msg("%s", err.text);
+		module = p->driver->python;
+		f->req.platform = p;
+		make(f, &prompt);
+		check_has(&prompt, rows[i].words);
+		check_has(&prompt, p->file[0].name);
+		check_has(&prompt, p->example_text[0]);
+		assert_int_equal(has(&prompt, "class ModelNew(torch.nn.Module)"),
+				 module);
+		assert_int_equal(has(&prompt, "kf_forward"), !module);
+		assert_int_equal(!!strstr(kf_buf_str(&prompt.system_text),
+					  "When `forward` returns"), module);
+		kf_prompt_release(&prompt);
+		kf_platform_free(p);
+	}
+}
+
 static void test_the_context_is_what_the_document_says(void **state)
 {
 	static const char *const keys[] = {
@@ -521,6 +557,7 @@ int main(void)
 		T(test_a_template_can_be_overridden),
 		T(test_templates_do_not_leave_their_folder),
 		T(test_two_part_platforms_are_shown_the_launch_api),
+		T(test_each_form_has_its_own_words),
 		T(test_the_context_is_what_the_document_says),
 		T(test_bytes_that_are_not_text_are_made_text),
 	};
