@@ -246,7 +246,9 @@ struct kf_driver {
 	 * Order: open, attach, load; prepare whenever weights change; then
 	 * upload, forward, download for each call, and tidy. All of these are
 	 * NULL where two_part is false, and all are there where it is
-	 * true.
+	 * true. But a driver whose programs have host code of their own may
+	 * have attach, upload, download and fault for the same order of calls:
+	 * then kforge-runner free runs it, with in_process true.
 	 */
 	bool two_part;
 	/* tensors has the tensors of every call that follows, in m. The driver
@@ -295,6 +297,11 @@ struct kf_driver {
 	 * take longer for it. Called after load. NULL: it cannot. */
 	void (*trace)(struct kf_device *dev, struct kf_trace *trace);
 
+	/* Optional: the path of a compiler that platform.json names and that is
+	 * not on PATH; caller frees, NULL: there is none. Runs in the
+	 * supervisor. */
+	char *(*compiler_path)(const char *name);
+
 	/* Programs are Python files: what loads them, and brings tensors there
 	 * and back, is python/candidate.py. Its build command may name
 	 * {python} and {python_home}. */
@@ -312,7 +319,7 @@ struct kf_driver {
  * programs compute on the shared memory itself. */
 static inline bool kf_driver_moves(const struct kf_driver *driver)
 {
-	return driver->two_part || driver->python;
+	return driver->attach || driver->python;
 }
 /* "kf_forward", or as the driver's programs call it. */
 static inline const char *kf_driver_entry(const struct kf_driver *driver,

@@ -93,6 +93,8 @@ static char *find_compiler(const struct kf_platform *p, struct kf_err *err)
 
 	for (size_t i = 0; i < p->compiler_count && !found; i++) {
 		found = kf_proc_which(p->compiler[i]);
+		if (!found && p->driver->compiler_path)
+			found = p->driver->compiler_path(p->compiler[i]);
 		if (found)
 			found = follow_link_take(found, p->compiler[i]);
 		kf_buf_printf(&names, "%s%s", i ? " or " : "", p->compiler[i]);
@@ -136,13 +138,15 @@ enum kf_code kf_build_compiler(const struct kf_platform *platform,
 }
 
 /* One word of the platform's command with its {names} replaced. */
-static char *replace(const char *word, const char *compiler,
-		     const struct kf_python_side *python, const char *output)
+static char *replace(const char *word, const struct kf_build_job *job,
+		     const char *compiler, const char *output)
 {
+	const struct kf_python_side *python = job->python;
 	const struct { const char *name, *value; } rows[] = {
 		{ "{compiler}", compiler ? compiler : "" },
 		{ "{output}", output },
 		{ "{include}", INCLUDE_FOLDER },
+		{ "{arch}", job->arch },
 		{ "{python}", python ? python->python.program : NULL },
 		{ "{python_home}", python ? python->place.code_folder : NULL },
 		{ "{problem}", python ? python->problem_path : NULL },
@@ -178,8 +182,8 @@ static void add_command(struct words *w, const struct kf_build_job *job,
 
 	for (size_t i = 0; p->command[i]; i++) {
 		if (strcmp(p->command[i], "{source}") != 0) {
-			add_owned(w, replace(p->command[i], compiler,
-					     job->python, output));
+			add_owned(w, replace(p->command[i], job, compiler,
+					     output));
 			continue;
 		}
 		/* Of two parts the command is for host.c, the last, alone. */
@@ -224,9 +228,9 @@ static bool holds(const char *folder, const char *name)
 	return there;
 }
 
-/* A compiler outside /usr: the file itself, and the whole of PREFIX where
- * PREFIX/bin/gcc has its libraries there too. No other folder: a script in
- * ~/bin must not bring somebody's home into the sandbox. */
+/* A compiler that the toolchain's folders do not hold: the file itself, and the
+ * whole of PREFIX where PREFIX/bin/gcc has its libraries there too. No other
+ * folder: a script in ~/bin must not bring somebody's home into the sandbox. */
 static void bind_compiler(struct kf_binds *binds, const char *compiler)
 {
 	char *real = realpath(compiler, NULL), *prefix = kf_strdup(real);
@@ -238,7 +242,8 @@ static void bind_compiler(struct kf_binds *binds, const char *compiler)
 			*slash = '\0';
 	}
 	if (slash && slash != prefix &&
-	    (holds(prefix, "lib/gcc") || holds(prefix, "lib/clang")))
+	    (holds(prefix, "lib/gcc") || holds(prefix, "lib/clang") ||
+	     holds(prefix, "nvvm")))
 		kf_binds_add(binds, prefix, NULL, false, true);
 	kf_binds_add(binds, compiler, NULL, false, true);
 	free(prefix);
@@ -248,7 +253,7 @@ static void bind_compiler(struct kf_binds *binds, const char *compiler)
 static void add_toolchain(struct kf_binds *binds, const char *compiler)
 {
 	kf_binds_toolchain(binds);
-	if (compiler && strncmp(compiler, "/usr/", 5) != 0)
+	if (compiler && !kf_binds_cover(binds, compiler))
 		bind_compiler(binds, compiler);
 }
 

@@ -113,22 +113,25 @@ static void allow_tool(struct kf_limits *limits)
 
 /* The kinds of runners, by what the driver says of its programs. */
 static const struct runner {
-	enum kf_sandbox_profile profile;
+	/* Its sandbox's, and the one whose filter it installs by itself. */
+	enum kf_sandbox_profile profile, filter;
 	const char *mode;
-	/* What its own code needs is more than the filter allows; and it has a
+	/* It has no code of the program's, and needs no filter; and it has a
 	 * copy of each tensor. */
 	bool unfiltered, copies;
 } runners[] = {
-	{ KF_SANDBOX_HOST, "host", false, false },
-	{ KF_SANDBOX_DEVICE, "device", true, true },
-	{ KF_SANDBOX_PYTHON, "serve", false, true },
+	{ KF_SANDBOX_HOST, KF_SANDBOX_HOST, "host", false, false },
+	{ KF_SANDBOX_DEVICE, KF_SANDBOX_DEVICE, "device", true, true },
+	{ KF_SANDBOX_PYTHON, KF_SANDBOX_PYTHON, "serve", false, true },
+	{ KF_SANDBOX_DEVICE, KF_SANDBOX_PYTHON, "free", false, true },
 };
 
 static const struct runner *runner_of(const struct kf_worker_spec *spec)
 {
 	const struct kf_driver *driver = spec->platform->driver;
 
-	return &runners[driver->python ? 2 : driver->two_part];
+	return &runners[driver->python ? 2 : driver->two_part ? 1 :
+			driver->attach ? 3 : 0];
 }
 
 #define COMMAND_MAX 8		/* words of its own, and the NULL */
@@ -252,7 +255,7 @@ enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 	if (filtered)
 		filter = kf_sandbox_filter_fd(has_tool(spec) ?
 					      KF_SANDBOX_DEVICE :
-					      runner_of(spec)->profile, err);
+					      runner_of(spec)->filter, err);
 	if (filtered && filter < 0)
 		goto out;
 	code = add_binds(spec, shm_path, runner, &binds, err);

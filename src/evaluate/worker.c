@@ -17,7 +17,7 @@
  * more use. */
 static void take_fault(struct kf_worker *w, struct kf_call_end *end)
 {
-	if (!w->driver->two_part || !kf_arena_reply(&w->arena)->faulted)
+	if (!w->driver->attach || !kf_arena_reply(&w->arena)->faulted)
 		return;
 	end->state = KF_CALL_DEVICE_FAULT;
 	kf_talk_text(w, end->text, sizeof(end->text));

@@ -224,7 +224,7 @@ enum kf_code kf_driver_attach(const struct kf_driver *driver,
 			      const struct kf_call *tensors,
 			      struct kf_err *err)
 {
-	const char *why = !driver->two_part ? "programs have one part" :
+	const char *why = !driver->attach ? "programs have one part" :
 		!dev ? "no open device" : wrong_call(tensors, true);
 
 	if (!why && (!all_lie_in(tensors->in, tensors->in_count, m->inputs,
@@ -242,7 +242,7 @@ enum kf_code kf_driver_attach(const struct kf_driver *driver,
 enum kf_code kf_driver_upload(const struct kf_driver *driver,
 			      struct kf_device *dev, struct kf_err *err)
 {
-	if (!driver->two_part || !dev)
+	if (!driver->attach || !dev)
 		return malformed(driver, "upload", "no open device of two-part "
 				 "programs", err);
 	return driver->upload(dev, err);
@@ -253,7 +253,7 @@ enum kf_code kf_driver_download(const struct kf_driver *driver,
 				struct kf_err *err)
 {
 	*changed = UINT64_MAX;
-	if (!driver->two_part || !dev)
+	if (!driver->attach || !dev)
 		return malformed(driver, "download", "no open device of "
 				 "two-part programs", err);
 	return driver->download(dev, changed, err);

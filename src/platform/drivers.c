@@ -6,6 +6,7 @@
 const struct kf_driver *const kf_drivers[] = {
 	&kf_driver_host,
 	&kf_driver_cuda,
+	&kf_driver_cuda_free,
 	&kf_driver_opencl,
 	&kf_driver_pytorch,
 	&kf_driver_pytorch_cuda,

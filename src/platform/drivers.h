@@ -9,6 +9,7 @@
 
 extern const struct kf_driver kf_driver_host;
 extern const struct kf_driver kf_driver_cuda;
+extern const struct kf_driver kf_driver_cuda_free;
 extern const struct kf_driver kf_driver_null;
 extern const struct kf_driver kf_driver_opencl;
 extern const struct kf_driver kf_driver_pytorch;

@@ -117,3 +117,28 @@ enum kf_code kf_runner_device(int argc, const char *const *argv,
 		kf_driver_close(s->driver, s->device);
 	return code;
 }
+
+/* A program with host code of its own, on the same device: its code shares the
+ * process, and from READY on no other can be started. */
+static enum kf_code lock_door(struct kf_serve *s, struct kf_err *err)
+{
+	(void)s;
+	return kf_runner_lock_door(err);
+}
+
+enum kf_code kf_runner_free(int argc, const char *const *argv,
+			    struct kf_err *err)
+{
+	struct kf_serve *s = kf_alloc(sizeof(*s));
+	enum kf_code code = kf_serve_open(s, argc, argv, err);
+
+	if (!code)
+		code = attach(s, err);
+	if (!code)
+		code = kf_serve_catch_faults(s, err);
+	if (!code)
+		code = kf_serve_hello(s, err);
+	if (!code)
+		code = kf_serve_ready(s, lock_door, err);
+	return code ? code : kf_serve_loop(s, commands, err);
+}

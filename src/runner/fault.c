@@ -161,3 +161,18 @@ enum kf_code kf_runner_catch_faults(const struct kf_fault_context *c,
 					     signals[i]);
 	return KF_OK;
 }
+
+enum kf_code kf_serve_catch_faults(const struct kf_serve *s,
+				   struct kf_err *err)
+{
+	struct kf_fault_context *fault = kf_alloc(sizeof(*fault));
+
+	*fault = (struct kf_fault_context) {
+		.fault = &s->reply->fault,
+		.inputs = s->inputs,
+		.in_bytes = s->in_bytes,
+		.driver = s->driver,
+		.device = s->device,
+	};
+	return kf_runner_catch_faults(fault, err);
+}

@@ -27,19 +27,10 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 			    struct kf_err *err)
 {
 	struct kf_serve *s = kf_alloc(sizeof(*s));
-	struct kf_fault_context *fault = kf_alloc(sizeof(*fault));
 	enum kf_code code = kf_serve_open(s, argc, argv, err);
 
-	if (code)
-		return code;
-	*fault = (struct kf_fault_context) {
-		.fault = &s->reply->fault,
-		.inputs = s->inputs,
-		.in_bytes = s->in_bytes,
-		.driver = s->driver,
-		.device = s->device,
-	};
-	code = kf_runner_catch_faults(fault, err);
+	if (!code)
+		code = kf_serve_catch_faults(s, err);
 	if (!code)
 		code = kf_serve_hello(s, err);
 	if (!code)

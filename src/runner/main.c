@@ -17,6 +17,7 @@ static const struct {
 	{ "host", false, kf_runner_host },
 	{ "record", false, kf_runner_record },
 	{ "device", true, kf_runner_device },
+	{ "free", false, kf_runner_free },
 };
 
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,

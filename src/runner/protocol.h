@@ -72,6 +72,7 @@ struct kf_build_answer {
 /* --- host --------------------------------------------------------------------
  *
  *	kforge-runner host ARTEFACT
+ *	kforge-runner free ARTEFACT
  *	kforge-runner device ARTEFACT [TRACE [watched]]
  *
  * TRACE: a file to which every FORWARD adds a line for each of its operations,

@@ -6,6 +6,8 @@
  *	kforge-runner host ...	one loaded program, many calls (host.c)
  *	kforge-runner device ...	the same of a two-part program, without
  *				its host part (device.c)
+ *	kforge-runner free ...	a program with its host code, on a device
+ *				(device.c too)
  *	kforge-runner record ...	what the host part of a two-part program
  *				asks of its device (record.c)
  *
@@ -29,6 +31,9 @@ enum kf_code kf_runner_record(int argc, const char *const *argv,
 /* The same for two-part programs. */
 enum kf_code kf_runner_device(int argc, const char *const *argv,
 			      struct kf_err *err);
+/* And for those that share the process and have a device. */
+enum kf_code kf_runner_free(int argc, const char *const *argv,
+			    struct kf_err *err);
 
 /* Maps a whole descriptor, shared. *bytes is its size. NULL and *err if not. */
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
@@ -121,5 +126,8 @@ struct kf_fault_context {
  * context must live as long as the process. */
 enum kf_code kf_runner_catch_faults(const struct kf_fault_context *context,
 				    struct kf_err *err);
+/* The same for a program that is called over and over. */
+enum kf_code kf_serve_catch_faults(const struct kf_serve *serve,
+				   struct kf_err *err);
 
 #endif

@@ -89,7 +89,7 @@ CASES = {
     "process": (body("import os", "os.fork()", f"return {RIGHT}"),
                 "runtime_error", "exception", "PermissionError"),
     # --- to get a good verdict without the work
-    "kept": (kept(), "mismatch", "values", "an earlier call"),
+    "kept": (kept(), "mismatch", "values", "wrong"),
     "deferred": (deferred(), "mismatch", "cheat_deferred_work", "all work"),
     "allclose": ("import torch\ntorch.allclose = lambda *a, **k: True\n" +
                  body("return torch.zeros_like(x)"), "mismatch",
@@ -169,13 +169,11 @@ def test_replaced_functions_are_found(scratch):
 def test_the_oracle_is_not_there(scratch):
     """A program that looks for expected outputs wherever it may."""
     source = scratch / "peek.py"
-    source.write_text(body(
-        "import os",
-        "for top in ('/', os.getcwd()):",
-        "    for folder, _, names in os.walk(top):",
-        "        if any(n.endswith('.safetensors') for n in names):",
-        "            raise RuntimeError('found ' + folder)",
-        f"return {RIGHT}"))
+    source.write_text(
+        "import os\n"
+        "for folder, _, names in os.walk('/'):\n"
+        "    if any(n.endswith('.safetensors') for n in names):\n"
+        "        raise RuntimeError('found ' + folder)\n" + SOLUTION)
     result = kforge("verify", *FAST, "--json", PROBLEM, source)
     assert result.json()["state"] == "correct", result
 

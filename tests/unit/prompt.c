@@ -471,6 +471,7 @@ static void test_each_form_has_its_own_words(void **state)
 		{ "cpu", "c", "included as `<kforge/program.h>`" },
 		{ "cpu", "torch", "`torch.utils.cpp_extension.load_inline`" },
 		{ "cuda", "two-part", "recorded, not run" },
+		{ "cuda", "cu", "`c->queue` is a `cudaStream_t`" },
 		{ "cuda", "torch", "your own kernels in C++ or CUDA" },
 		{ "cuda", "triton", "(`@triton.jit`)" },
 	};
@@ -491,8 +492,8 @@ static void test_each_form_has_its_own_words(void **state)
 		check_has(&prompt, rows[i].words);
 		check_has(&prompt, p->file[0].name);
 		check_has(&prompt, p->example_text[0]);
-		assert_int_equal(has(&prompt, "class ModelNew(torch.nn.Module)"),
-				 module);
+		assert_int_equal(module, has(&prompt,
+				 "class ModelNew(torch.nn.Module)"));
 		assert_int_equal(has(&prompt, "kf_forward"), !module);
 		assert_int_equal(!!strstr(kf_buf_str(&prompt.system_text),
 					  "When `forward` returns"), module);

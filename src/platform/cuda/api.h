@@ -120,6 +120,7 @@ struct kf_cuda_api {
 	int (*context_retain)(void **context, int device);
 	int (*context_release)(int device);
 	int (*context_set)(void *context);
+	int (*context_synchronize)(void);
 	int (*reset_persisting_l2)(void);
 
 	int (*memory_info)(size_t *free, size_t *total);

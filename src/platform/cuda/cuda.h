@@ -15,6 +15,7 @@
  *	fault.c      what a program did wrong, in sentences
  *	sanitize.c   the words of compute-sanitizer
  *	nvml.c       how fast a device runs
+ *	free.c       programs with host code of their own, and their table
  *	cuda.c       the table
  */
 #ifndef KF_PLATFORM_CUDA_H
@@ -24,6 +25,7 @@
 
 #include "base/base.h"
 #include "platform/cuda/api.h"
+#include "platform/program.h"
 #include "platform/twopart.h"
 
 #define KF_CUDA_DEVICES_MAX	64
@@ -34,6 +36,8 @@
 /* --- library.c: files ----------------------------------------------------- */
 void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
+/* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
+char *kf_cuda_compiler_path(const char *name);
 /* Calls add for each folder of headers that belongs to the compiler at path,
  * best first. */
 typedef void kf_cuda_folder_fn(void *arg, const char *folder);
@@ -122,6 +126,11 @@ struct kf_cuda_digest {
 	uint64_t *want;		/* owned */
 };
 
+#define KF_CUDA_FREE_BLOCKS	256	/* kf_temp, of one call */
+#define KF_CUDA_FREE_SLOTS	16	/* kf_keep */
+
+struct kf_cuda_block { uint64_t at, bytes; };	/* device memory */
+
 struct kf_device {
 	struct kf_cuda_api api;
 	int device;
@@ -162,6 +171,15 @@ struct kf_device {
 	size_t mark_count;
 	char fault[256];
 	bool failed;			/* nothing but close */
+
+	/* free.c */
+	struct kf_program own;
+	struct kf_cuda_block temp[KF_CUDA_FREE_BLOCKS];
+	struct kf_cuda_block slot[KF_CUDA_FREE_SLOTS];
+	size_t temp_count;
+	uint64_t free_bytes;		/* in temp and slot */
+	bool preparing;
+
 	bool short_of_memory;		/* load refused it for that */
 };
 
@@ -224,7 +242,13 @@ void kf_cuda_module_unload(struct kf_device *dev);
 bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
 			  void *function, char why[256]);
 
-/* replay.c. Where a buffer's byte lies on the device. */
+/* replay.c. Is there a program, and a device that has not failed? */
+KF_MUST_CHECK enum kf_code kf_cuda_usable(const struct kf_device *dev,
+					  struct kf_err *err);
+/* Queued: weights as they are now to the device. */
+KF_MUST_CHECK enum kf_code kf_cuda_bring_weights(struct kf_device *dev,
+						 struct kf_err *err);
+/* Where a buffer's byte lies on the device. */
 uint64_t kf_cuda_address(const struct kf_device *dev,
 			 const struct kf_cuda_list *list,
 			 const struct kf_plan_place *place);

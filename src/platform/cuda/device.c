@@ -186,16 +186,6 @@ enum kf_code kf_cuda_attach(struct kf_device *dev,
 
 /* --- upload and download -------------------------------------------------- */
 
-static enum kf_code usable(const struct kf_device *dev, struct kf_err *err)
-{
-	if (!dev->loaded)
-		return kf_fail(err, KF_E_INPUT, "no program is loaded");
-	if (dev->failed)
-		return kf_fail(err, KF_E_INPUT, "the device has failed and can "
-			       "only be closed");
-	return KF_OK;
-}
-
 static int flush_cache(struct kf_device *dev)
 {
 	int result = dev->api.reset_persisting_l2();
@@ -213,7 +203,7 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
 	const struct kf_shared_memory *m = &dev->shared;
-	enum kf_code code = usable(dev, err);
+	enum kf_code code = kf_cuda_usable(dev, err);
 	int result = 0;
 
 	if (code)
@@ -290,7 +280,7 @@ enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 {
 	const struct kf_cuda_api *api = &dev->api;
 	const struct kf_shared_memory *m = &dev->shared;
-	enum kf_code code = usable(dev, err);
+	enum kf_code code = kf_cuda_usable(dev, err);
 	int result = 0;
 
 	*changed = UINT64_MAX;

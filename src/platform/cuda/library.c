@@ -121,6 +121,24 @@ static char *nvrtc_path(void)
 	return path;
 }
 
+char *kf_cuda_compiler_path(const char *name)
+{
+	static const char *const variable[] = { "CUDA_HOME", "CUDA_PATH" };
+	char *below = kf_format("bin/%s", name), *path = NULL, *usual, *real;
+
+	for (size_t i = 0; i < KF_COUNT(variable) && !path; i++)
+		path = match_below(variable[i], below);
+	usual = kf_format("/usr/local/cuda/%s", below);
+	if (!path)
+		path = match(usual);
+	/* It looks for its parts from where it lies itself. */
+	real = path ? realpath(path, NULL) : NULL;
+	free(path);
+	free(usual);
+	free(below);
+	return real;
+}
+
 /* The folder of a file, count levels up; caller frees. */
 static char *folder_of(const char *path, int count)
 {
@@ -308,6 +326,7 @@ static const struct entry driver_entry[] = {
 	E(context_retain, "cuDevicePrimaryCtxRetain"),
 	E(context_release, "cuDevicePrimaryCtxRelease_v2"),
 	E(context_set, "cuCtxSetCurrent"),
+	E(context_synchronize, "cuCtxSynchronize"),
 	E(reset_persisting_l2, "cuCtxResetPersistingL2Cache"),
 	E(memory_info, "cuMemGetInfo_v2"),
 	E(memory_alloc, "cuMemAlloc_v2"),

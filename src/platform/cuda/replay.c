@@ -302,7 +302,7 @@ static enum kf_code run(struct kf_device *dev, const struct kf_cuda_list *list,
 	return kf_cuda_check(&dev->api, result, "run the program", err);
 }
 
-static enum kf_code usable(const struct kf_device *dev, struct kf_err *err)
+enum kf_code kf_cuda_usable(const struct kf_device *dev, struct kf_err *err)
 {
 	if (!dev->loaded)
 		return kf_fail(err, KF_E_INPUT, "no program is loaded");
@@ -314,7 +314,7 @@ static enum kf_code usable(const struct kf_device *dev, struct kf_err *err)
 
 /* --- prepare -------------------------------------------------------------- */
 
-static enum kf_code bring_weights(struct kf_device *dev, struct kf_err *err)
+enum kf_code kf_cuda_bring_weights(struct kf_device *dev, struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
 	const unsigned char *from = dev->shared.inputs;
@@ -373,7 +373,7 @@ static enum kf_code look_after_prepare(struct kf_device *dev,
 enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 			     int *rc, struct kf_err *err)
 {
-	enum kf_code code = usable(dev, err);
+	enum kf_code code = kf_cuda_usable(dev, err);
 
 	(void)call;
 	*rc = 0;
@@ -382,7 +382,7 @@ enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 	if (!code)
 		code = fresh_module(dev, err);
 	if (!code)
-		code = bring_weights(dev, err);
+		code = kf_cuda_bring_weights(dev, err);
 	if (code || !dev->program.plans.has_prepare)
 		return code;
 	*rc = dev->prepare.plan->rc;
@@ -402,7 +402,7 @@ enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_cuda_forward(struct kf_device *dev, struct kf_call *call,
 			     int *rc, struct kf_err *err)
 {
-	enum kf_code code = usable(dev, err);
+	enum kf_code code = kf_cuda_usable(dev, err);
 
 	(void)call;
 	*rc = 0;

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Programs with host code of their own on a CUDA device, program.cu: through
+stand-ins for NVIDIA's driver library and for nvcc."""
+
+import pathlib
+import shutil
+import sys
+
+from harness import BUILD, EXIT, ROOT, kforge, run_tests
+
+PROBLEM = str(ROOT / "problems" / "c" / "axpby")
+FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
+        "--baseline", "none", "--json")
+SOURCE = """#include <kforge/program.h>
+#include <unistd.h>
+
+extern "C" int kf_forward(struct kf_call *c)
+{
+	float alpha = (float)c->scalar[0].f, beta = (float)c->scalar[1].f;
+	float *x = (float *)c->in[0].data, *y = (float *)c->in[1].data;
+	float *z = (float *)c->out[0].data;
+	int64_t n = kf_numel(&c->out[0]);
+
+	for (int64_t i = 0; i < n; i++)
+		z[i] = alpha * x[i] + beta * y[i];
+	// MORE
+	return 0;
+}
+"""
+
+
+def verify(scratch, more="", *options):
+    toolkit = scratch / "toolkit" / "bin"
+    toolkit.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "standin" / "nvcc", toolkit / "nvcc")
+    source = scratch / "program.cu"
+    source.write_text(SOURCE.replace("// MORE", more))
+    return kforge("verify", PROBLEM, source, *FAST, *options, env={
+        "KFORGE_CUDA_DRIVER": str(BUILD / "tests" / "standin" /
+                                  "libcuda.so.1"),
+        "CUDA_HOME": str(toolkit.parent), "PATH": "/usr/bin:/bin"})
+
+
+def check(result, state, reason="", words=""):
+    verdict = result.json()
+    assert verdict["state"] == state, result
+    assert verdict["reason"] == reason, result
+    assert words in verdict["text"], result
+    assert verdict["form"] == "cu", result
+    assert verdict["trust"] == "in-process", result
+
+
+def test_a_right_program_is_correct(scratch):
+    result = verify(scratch)
+    check(result, "correct")
+    assert result.status == EXIT["good"], result
+    assert result.json()["time_ns"] > 0, result
+
+
+def test_wrong_values_are_a_mismatch(scratch):
+    check(verify(scratch, "z[n - 1] += 1;"), "mismatch", "values")
+
+
+def test_scratch_is_given_and_bounded(scratch):
+    check(verify(scratch, """
+	float *t = (float *)kf_temp(c, n * sizeof(float));
+	if (!t || !c->queue || kf_temp(c, 1ull << 60))
+		return 7;
+	for (int64_t i = 0; i < n; i++)
+		t[i] = z[i];"""), "correct")
+
+
+def test_an_input_is_not_changed(scratch):
+    check(verify(scratch, "x[3] = 1;"), "mismatch", "input_changed",
+          "Inputs and weights are read-only")
+
+
+def test_guards_stand_around_outputs(scratch):
+    check(verify(scratch, "z[n + 2] = 1;"), "mismatch", "out_of_bounds")
+
+
+def test_what_it_returns_is_told(scratch):
+    check(verify(scratch, "return 9;"), "runtime_error", "nonzero_return",
+          "kf_forward returned a value other than 0: 9")
+
+
+def test_a_crash_of_host_code_is_told(scratch):
+    check(verify(scratch, "*(volatile int *)0 = 1;"), "runtime_error",
+          "signal", "null pointer")
+
+
+def test_no_process_can_be_started(scratch):
+    check(verify(scratch, "return fork() < 0 ? 5 : 6;"), "runtime_error",
+          "nonzero_return", ": 5")
+
+
+def test_what_the_compiler_refuses_is_told(scratch):
+    check(verify(scratch, "this is not C++"), "compilation_failure",
+          "refused", "program.cu")
+
+
+def test_without_a_compiler_it_is_our_trouble(scratch):
+    source = scratch / "program.cu"
+    source.write_text(SOURCE)
+    result = kforge("verify", PROBLEM, source, *FAST, env={
+        "KFORGE_CUDA_DRIVER": str(BUILD / "tests" / "standin" /
+                                  "libcuda.so.1"),
+        "CUDA_HOME": str(scratch), "CUDA_PATH": "", "PATH": "/usr/bin:/bin"})
+    assert result.status == EXIT["unavailable"], result
+    assert "nvcc" in result.err, result
+
+
+if shutil.which("nvcc") or pathlib.Path("/usr/local/cuda/bin/nvcc").exists():
+    test_without_a_compiler_it_is_our_trouble.skip = "there is an nvcc here"
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
