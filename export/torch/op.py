@@ -159,3 +159,9 @@ def _find_or_define():
 
 
 op, PROGRAM = _find_or_define()
+
+
+def directly(*tensors):
+    """What the operator does with tensors that have been checked, and want no
+    gradient."""
+    return _pack(PROGRAM.run(tensors[:len(INPUTS)], tensors[len(INPUTS):]))
