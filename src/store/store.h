@@ -49,6 +49,8 @@ enum kf_code kf_store_settings_set(struct kf_store *store,
 enum kf_code kf_store_settings(struct kf_store *store, json_t **out,
 			       struct kf_err *err);
 
+#define KF_STORE_OBJECT_BYTES (64u << 20)	/* more is not read back */
+
 /* Content objects. hash is filled in; storing the same bytes twice is free. A
  * damaged or missing object is KF_E_IO and the sentence names its file; one
  * larger than out->max is KF_E_LIMIT. */
