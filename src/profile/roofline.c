@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#define BEATEN 0.25
 #define LEFT_OVER	0.05	/* of the memory bound: not worth a reply */
 
 static double known(double value)
@@ -88,14 +89,16 @@ void kf_roofline_release(struct kf_roofline *roofline)
 	*roofline = (struct kf_roofline) { 0 };
 }
 
-/* In the cache the bound is no bound: then nothing is said. */
+/* In the cache the bound is no bound: then nothing is said. Nor where it is
+ * beaten by far: that ceiling was measured while the machine did other work. */
 bool kf_roofline_reached(const struct kf_roofline *roofline, char why[256])
 {
 	double left = roofline->time_ns / roofline->memory_ns - 1;
 	char time[32], bound[32];
 
 	why[0] = '\0';
-	if (isnan(left) || roofline->cached || left >= LEFT_OVER)
+	if (isnan(left) || roofline->cached || left >= LEFT_OVER ||
+	    left < -BEATEN)
 		return false;
 	snprintf(why, 256, "it takes %s and memory alone takes %s: what is "
 		 "left is under %.0f %% of the memory bound",
