@@ -317,6 +317,13 @@ static json_t *shapes_of(const struct kf_prompt_request *req)
 	return list;
 }
 
+/* kf_state_name's; those that fail first. */
+static const char *const states[] = {
+	"generation_failure", "compilation_failure", "runtime_error",
+	"mismatch", "correct",
+};
+#define FAILING 4u
+
 /* --- attempts -------------------------------------------------------- */
 
 static const char *language_of(const struct kf_platform *platform,
@@ -368,6 +375,11 @@ static json_t *summary_of(const char *summary)
 	return value;
 }
 
+static json_t *factor_of(double factor)
+{
+	return factor > 0 ? kf_json_number(factor) : json_null();
+}
+
 static json_t *line_of(const struct kf_prompt_attempt *attempt)
 {
 	json_t *object = json_object();
@@ -379,6 +391,8 @@ static json_t *line_of(const struct kf_prompt_attempt *attempt)
 	set_number(object, "baseline_ms", attempt->baseline_ns / 1e6);
 	set_number(object, "speedup", attempt->speedup);
 	set(object, "summary", summary_of(attempt->summary));
+	set(object, "expected_gain", factor_of(attempt->expected_gain));
+	set(object, "gain", factor_of(attempt->gain));
 	return object;
 }
 
@@ -398,21 +412,62 @@ static json_t *attempt_of(const struct kf_platform *platform,
 	return object;
 }
 
-/* The newest attempts; the best one stays, however old it is. */
+/* How many are too old to be listed. */
+static size_t older_count(const struct kf_prompt_request *req)
+{
+	return req->history_count > KF_PROMPT_HISTORY_LINES ?
+	       req->history_count - KF_PROMPT_HISTORY_LINES : 0;
+}
+
+/* The best one stays, however old it is, in the place of the first. */
+static bool best_is_older(const struct kf_prompt_request *req, size_t first)
+{
+	return first && req->best &&
+	       req->best->number < req->history[first].number;
+}
+
+/* The newest attempts. */
 static json_t *history_of(const struct kf_prompt_request *req)
 {
-	size_t count = req->history_count;
-	size_t first = count > KF_PROMPT_HISTORY_LINES ?
-		       count - KF_PROMPT_HISTORY_LINES : 0;
+	size_t first = older_count(req);
 	json_t *list = json_array();
 
-	for (size_t i = first; i < count; i++) {
-		const struct kf_prompt_attempt *attempt = &req->history[i];
+	for (size_t i = first; i < req->history_count; i++)
+		json_array_append_new(list, line_of(
+			i == first && best_is_older(req, first) ? req->best :
+			&req->history[i]));
+	return list;
+}
 
-		if (i == first && first && req->best &&
-		    req->best->number < attempt->number)
-			attempt = req->best;
-		json_array_append_new(list, line_of(attempt));
+/* What became of those that are not listed, an entry for each state. */
+static json_t *older_of(const struct kf_prompt_request *req)
+{
+	size_t first = older_count(req);
+	bool swapped = best_is_older(req, first);
+	json_t *list = json_array();
+
+	for (size_t s = 0; s < KF_COUNT(states); s++) {
+		double best = (double)NAN;
+		uint64_t found = 0;
+		json_t *entry;
+
+		for (size_t i = 0; i < first + swapped; i++) {
+			const struct kf_prompt_attempt *a = &req->history[i];
+
+			if (!a->state || strcmp(a->state, states[s]) != 0 ||
+			    (swapped && a->number == req->best->number))
+				continue;
+			found++;
+			if (!(best >= a->speedup) && !isnan(a->speedup))
+				best = a->speedup;
+		}
+		if (!found)
+			continue;
+		entry = json_object();
+		set_text(entry, "state", states[s]);
+		set_count(entry, "count", found);
+		set_number(entry, "best_speedup", best);
+		json_array_append_new(list, entry);
 	}
 	return list;
 }
@@ -421,12 +476,7 @@ static json_t *history_of(const struct kf_prompt_request *req)
 
 static bool is_failing(const struct kf_prompt_attempt *attempt)
 {
-	static const char *const states[] = {
-		"generation_failure", "compilation_failure", "runtime_error",
-		"mismatch",
-	};
-
-	for (size_t i = 0; attempt && i < KF_COUNT(states); i++)
+	for (size_t i = 0; attempt && i < FAILING; i++)
 		if (attempt->state && !strcmp(attempt->state, states[i]))
 			return true;
 	return false;
@@ -481,7 +531,12 @@ enum kf_code kf_prompt_context_make(const struct kf_prompt_request *req,
 	set(object, "previous", attempt_of(req->platform, req->previous));
 	set(object, "best", attempt_of(req->platform, req->best));
 	set(object, "history", history_of(req));
+	set(object, "history_older", older_of(req));
 	set_count(object, "history_count", req->history_count);
+	set(object, "page", req->page ? kf_prompt_text(req->page,
+		strlen(req->page), KF_PROMPT_FEEDBACK_BYTES) : json_null());
+	set(object, "advice", req->advice ? json_deep_copy(req->advice) :
+	    json_null());
 	*out = object;
 	return code;
 }

@@ -55,41 +55,53 @@ static const char *template_of(const struct kf_prompt_request *req)
 	return name[0];
 }
 
-enum kf_code kf_prompt_make(const struct kf_prompt_request *req,
-			    struct kf_prompt *out, struct kf_err *err)
+enum kf_code kf_prompt_render(const char *prompts_dir, const json_t *context,
+			      const char *system, const char *user,
+			      struct kf_prompt *out, struct kf_err *err)
 {
 	struct places places = { 0 };
 	struct kf_jinja_loader loader = { .load = load, .arg = &places };
-	json_t *context = NULL;
-	enum kf_code code;
+	enum kf_code code = KF_OK;
 	char *home, *folder = NULL;
 
 	*out = (struct kf_prompt) {
 		.system_text.max = SYSTEM_BYTES,
 		.user_text.max = KF_PROMPT_BYTES - SYSTEM_BYTES,
-		.template_name = template_of(req),
+		.template_name = user,
 	};
 	home = kf_home(err);
 	if (!home)
 		return KF_E_UNAVAIL;
-	if (req->prompts_dir && !kf_path_is_dir(req->prompts_dir)) {
+	if (prompts_dir && !kf_path_is_dir(prompts_dir)) {
 		code = kf_fail(err, KF_E_INPUT, "there is no folder %s",
-			       req->prompts_dir);
+			       prompts_dir);
 		goto out;
 	}
 	folder = kf_path_join(home, "prompts");
-	places.dir[0] = req->prompts_dir;
+	places.dir[0] = prompts_dir;
 	places.dir[1] = folder;
-	code = kf_prompt_context_make(req, &context, err);
+	code = kf_jinja_render(&loader, system, context, &out->system_text,
+			       err);
 	if (!code)
-		code = kf_jinja_render(&loader, "system.md.j2", context,
-				       &out->system_text, err);
-	if (!code)
-		code = kf_jinja_render(&loader, out->template_name, context,
+		code = kf_jinja_render(&loader, user, context,
 				       &out->user_text, err);
 out:
-	json_decref(context);
 	free(folder);
 	free(home);
+	return code;
+}
+
+enum kf_code kf_prompt_make(const struct kf_prompt_request *req,
+			    struct kf_prompt *out, struct kf_err *err)
+{
+	json_t *context = NULL;
+	enum kf_code code = kf_prompt_context_make(req, &context, err);
+
+	*out = (struct kf_prompt) { .template_name = template_of(req) };
+	if (!code)
+		code = kf_prompt_render(req->prompts_dir, context,
+					"system.md.j2", template_of(req), out,
+					err);
+	json_decref(context);
 	return code;
 }

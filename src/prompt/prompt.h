@@ -22,6 +22,10 @@ struct kf_prompt_attempt {
 	size_t file_count;
 	double time_ns, baseline_ns, speedup;	/* NaN if unknown */
 	const char *summary;		/* model's own first sentence, or NULL */
+	double expected_gain;		/* of the advice that it followed, a factor;
+					   0: none */
+	double gain;			/* how many times as fast as the program
+					   that it was to better; 0: unknown */
 };
 
 /* One of several shapes on which a program is judged. */
@@ -43,6 +47,9 @@ struct kf_prompt_request {
 	bool optimize;			/* false: functional pass */
 	bool plateau;			/* gains flattened: ask for another
 					   algorithm */
+	const char *page;		/* of the best program's profile, for a
+					   writer who reads it himself; NULL */
+	const json_t *advice;		/* kf_advice_to_json; NULL: none */
 	double target_speedup;		/* NaN: none */
 	const struct kf_prompt_attempt *previous;	/* NULL at first */
 	const struct kf_prompt_attempt *best;		/* NULL until correct */
@@ -62,5 +69,22 @@ KF_MUST_CHECK enum kf_code kf_prompt_make(const struct kf_prompt_request *req,
 		struct kf_prompt *out, struct kf_err *err);
 /* The context alone (new reference), for `kforge prompt --context`. */
 json_t *kf_prompt_context(const struct kf_prompt_request *req);
+
+/* --- for another agent: its own templates, more in the context ------------ */
+
+/* The object of docs/prompts.md. KF_E_UNAVAIL without the contract's header. */
+KF_MUST_CHECK enum kf_code kf_prompt_context_make(
+		const struct kf_prompt_request *req, json_t **out,
+		struct kf_err *err);
+/* prompts_dir: NULL, or where templates are looked for first; system, user: the
+ * names of two. */
+KF_MUST_CHECK enum kf_code kf_prompt_render(const char *prompts_dir,
+		const json_t *context, const char *system, const char *user,
+		struct kf_prompt *out, struct kf_err *err);
+
+/* {"text", "fence", "cut"}: a text, and a row of back ticks longer than any in
+ * it. What is beyond max bytes is left out; cut is the number of bytes then. */
+json_t *kf_prompt_text(const char *text, size_t len, size_t max);
+#define KF_PROMPT_FEEDBACK_BYTES (12u << 10)	/* what judge or model said */
 
 #endif

@@ -265,11 +265,57 @@ static void test_history_is_bounded_and_keeps_the_best(void **state)
 	f->req.history_count = 20;
 	f->req.optimize = true;
 	make(f, &prompt);
-	check_has(&prompt, "8 older ones are left out.");
+	check_has(&prompt, "Older ones: 8 mismatch.");
 	check_has(&prompt, "\n3. correct, 1 ms, 2.00x PyTorch");
 	check_has(&prompt, "\n20. mismatch");
 	assert_false(has(&prompt, "\n4. mismatch"));
 	assert_false(has(&prompt, "\n9. mismatch"));
+	kf_prompt_release(&prompt);
+}
+
+static void test_advice_and_what_it_brought_are_told(void **state)
+{
+	struct fixture *f = *state;
+	json_t *advice = json_pack("{s:s, s:[{s:s, s:s, s:f, s:s}], s:s, s:f,"
+		"s:s, s:s}", "bottleneck", "bank conflicts", "evidence",
+		"counter", "bank_conflicts", "kernel", "axpb", "value", 4096.0,
+		"line", "kernels.zz:3", "change", "pad the rows",
+		"expected_gain", 1.5, "keep", "the loads", "algorithm",
+		"tiles in shared memory");
+	struct kf_prompt prompt;
+
+	f->req.best = correct(f, 2, 2);
+	f->req.history_count = 4;
+	f->req.optimize = true;
+	f->req.advice = advice;
+	f->attempt[1].expected_gain = 1.25;
+	f->attempt[1].gain = 1.125;
+	make(f, &prompt);
+	check_has(&prompt, "pad the rows");
+	check_has(&prompt, "Leave alone: the loads");
+	check_has(&prompt, "- bank_conflicts of axpb = 4096, kernels.zz:3");
+	check_has(&prompt, "about 1.50 times as fast");
+	check_has(&prompt, "expected 1.25 times as fast, it brought 1.1");
+	assert_false(has(&prompt, "The algorithm in use"));
+	kf_prompt_release(&prompt);
+	f->req.plateau = true;
+	make(f, &prompt);
+	check_has(&prompt, "The algorithm in use: tiles in shared memory");
+	kf_prompt_release(&prompt);
+	json_decref(advice);
+}
+
+static void test_a_writer_alone_reads_the_profile(void **state)
+{
+	struct fixture *f = *state;
+	struct kf_prompt prompt;
+
+	f->req.best = correct(f, 2, 2);
+	f->req.history_count = 4;
+	f->req.optimize = true;
+	f->req.page = "Bottleneck: latency\n";
+	make(f, &prompt);
+	check_has(&prompt, "## Its profile\n\n```text\nBottleneck: latency\n");
 	kf_prompt_release(&prompt);
 }
 
@@ -507,7 +553,8 @@ static void test_the_context_is_what_the_document_says(void **state)
 	static const char *const keys[] = {
 		"mode", "attempt", "attempt_max", "target_speedup", "plateau",
 		"contract", "platform", "device", "problem", "previous", "best",
-		"history", "history_count", "shapes", "launch",
+		"history", "history_older", "history_count", "shapes",
+		"launch", "page", "advice",
 	};
 	struct fixture *f = *state;
 	json_t *context = kf_prompt_context(&f->req);
@@ -550,6 +597,8 @@ int main(void)
 		T(test_a_plateau_asks_for_another_algorithm),
 		T(test_a_failed_improvement_is_told_beside_the_best),
 		T(test_history_is_bounded_and_keeps_the_best),
+		T(test_advice_and_what_it_brought_are_told),
+		T(test_a_writer_alone_reads_the_profile),
 		T(test_nothing_inside_closes_a_fence),
 		T(test_large_texts_are_cut_and_say_so),
 		T(test_a_problem_that_cannot_fit_is_a_limit),
