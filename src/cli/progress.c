@@ -94,7 +94,8 @@ static void on_ask(struct kf_progress *p, const struct kf_event *e)
 	p->started_ns = kf_now_ns();
 	p->shown_ns = 0;
 	attempt_label(e, label, sizeof(label));
-	snprintf(line, sizeof(line), "%s: waiting for the model", label);
+	snprintf(line, sizeof(line), "%s: waiting for the %s", label,
+		 e->line ? "analysis agent" : "model");
 	passing(p, line);
 }
 
@@ -192,6 +193,33 @@ static void on_notice(struct kf_progress *p, const struct kf_event *e)
 	lasting(p, line);
 }
 
+static void on_profile(struct kf_progress *p, const struct kf_event *e)
+{
+	char label[128], line[256];
+
+	attempt_label(e, label, sizeof(label));
+	snprintf(line, sizeof(line), "%s: profiling", label);
+	passing(p, line);
+}
+
+#define ADVICE_SHOWN 160
+
+static void on_advice(struct kf_progress *p, const struct kf_event *e)
+{
+	char label[128], line[512], gain[32] = "";
+	size_t len = strcspn(e->line, "\n");
+
+	attempt_label(e, label, sizeof(label));
+	if (len > ADVICE_SHOWN)
+		len = kf_utf8_cut(e->line, ADVICE_SHOWN);
+	if (isfinite(e->expected_gain))
+		snprintf(gain, sizeof(gain), " (%.2fx expected)",
+			 e->expected_gain);
+	snprintf(line, sizeof(line), "%-16s advice%s: %.*s%s", label, gain,
+		 (int)len, e->line, e->line[len] ? " ..." : "");
+	lasting(p, line);
+}
+
 static void on_stop(struct kf_progress *p, const struct kf_event *e)
 {
 	char line[1024];
@@ -216,6 +244,8 @@ void kf_progress_event(void *arg, const struct kf_event *event)
 		[KF_EVENT_NOTICE] = on_notice,
 		[KF_EVENT_JUDGING] = on_judging,
 		[KF_EVENT_JUDGED] = on_judged,
+		[KF_EVENT_PROFILE] = on_profile,
+		[KF_EVENT_ADVICE] = on_advice,
 		[KF_EVENT_STOP] = on_stop,
 	};
 	struct kf_progress *progress = arg;

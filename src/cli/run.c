@@ -128,6 +128,9 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
 static int dry_run(const struct kf_run_spec *spec)
 {
 	uint64_t reply = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
+	/* Before each attempt but the first, asked twice at most. */
+	uint64_t advised = kf_loop_asks_advisor(spec) ?
+			   2 * (spec->attempt_max - 1) : 0;
 	struct kf_setup_spec setup_spec = spec->setup;
 	struct kf_setup setup = { 0 };
 	struct kf_err err = { 0 };
@@ -148,9 +151,9 @@ static int dry_run(const struct kf_run_spec *spec)
 			code = KF_OK;
 			continue;
 		}
-		calls += spec->attempt_max;
-		ceiling += spec->attempt_max * (first + reply) +
-			   (spec->attempt_max - 1) * reply;
+		calls += spec->attempt_max + advised;
+		ceiling += (spec->attempt_max + advised) * (first + reply) +
+			   (spec->attempt_max - 1 + advised) * reply;
 		if (!code)
 			printf("%s: first prompt about %llu tokens\n",
 			       spec->problem[i], (unsigned long long)first);
@@ -214,6 +217,8 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 	return (struct kf_run_spec) {
 		.setup = kf_cli_setup_spec(options, log),
 		.model = options->model,
+		.advisor = options->advisor ? options->advisor : "rules",
+		.profile = options->profile ? options->profile : "auto",
 		.start = options->start.text,
 		.start_count = options->start.count,
 		.attempt_max = (unsigned)options->attempts,
@@ -247,7 +252,7 @@ static int run(const struct kf_options *options, const char **argument,
 {
 	struct kf_paths problems = { 0 }, start = { 0 };
 	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
-	char *python = NULL, *cache = NULL, *away = NULL;
+	char *python = NULL, *cache = NULL, *away = NULL, *advisor = NULL;
 	struct kf_err err = { 0 };
 	struct kf_run_spec spec;
 	struct kf_log log;
@@ -298,9 +303,11 @@ static int run(const struct kf_options *options, const char **argument,
 	cache = options->cache ? kf_path_absolute(options->cache) : NULL;
 	python = absolute_program(options->python);
 	model = absolute_model(options->model);
+	advisor = absolute_model(spec.advisor);
 	spec.setup.cache_path = cache;
 	spec.setup.python = python;
 	spec.model = model;
+	spec.advisor = advisor;
 	spec.run_dir = run_dir;
 	spec.problem = (const char *const *)problems.path;
 	spec.problem_count = problems.count;
@@ -317,6 +324,7 @@ out:
 	free(python);
 	free(cache);
 	free(model);
+	free(advisor);
 	free(record);
 	free(prompts);
 	free(run_dir);
@@ -328,7 +336,8 @@ out:
 static int resume(const struct kf_options *options, const char **argument,
 		  size_t argument_count)
 {
-	struct kf_run_spec spec = { .model = options->model };
+	struct kf_run_spec spec = { .model = options->model,
+				    .advisor = options->advisor };
 	struct kf_err err = { 0 };
 	char *run_dir = NULL;
 	struct kf_log log;
@@ -353,7 +362,8 @@ const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
-	.options = "platform form model attempts target out start set size dtype "
+	.options = "platform form model advisor profile attempts target out "
+		   "start set size dtype "
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
 		   "rules baseline calls seed threads sandbox python cache "
@@ -368,7 +378,7 @@ const struct kf_command kf_command_resume = {
 	.name = "resume",
 	.arguments = "[RUN]",
 	.summary = "go on with a run that was stopped (default: the latest)",
-	.options = "model json quiet verbose help",
+	.options = "model advisor json quiet verbose help",
 	.argument_max = 1,
 	.run = resume,
 };

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "store/advice.h"
+
 #define RUNS_DIR "kforge-runs"
 
 /* One problem of the run. */
@@ -132,6 +134,8 @@ static enum kf_code read_rows(struct kf_store *store, int64_t problem_id,
 			      struct lane *lane, struct kf_err *err)
 {
 	struct kf_attempt_row *row = NULL;
+	uint64_t advised = 0;
+	unsigned replies;
 	size_t count = 0;
 	enum kf_code code = kf_store_attempts(store, problem_id, &row, &count,
 					      err);
@@ -143,6 +147,10 @@ static enum kf_code read_rows(struct kf_store *store, int64_t problem_id,
 		later(lane->last_step, row[i].judged_at);
 	}
 	kf_attempt_rows_free(row, count);
+	if (!code)
+		code = kf_store_advice_used(store, problem_id, &advised,
+					    &replies, err);
+	lane->tokens += advised;
 	return code;
 }
 

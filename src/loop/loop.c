@@ -2,8 +2,10 @@
  * The loop. One attempt goes through its stages in this order, each a folder
  * of src/:
  *
- *	problem -> prompt -> reply -> candidate -> verdict -> what next
+ *	problem -> prompt -> reply -> candidate -> verdict
+ *		-> profile -> advice -> what next
  *
+ * The last three are of the best program so far, once there is one.
  * What each stage yields is in the store before the next one begins, so a run
  * that was killed goes on at the stage where it stopped. run.c calls this for
  * each problem of a run.
@@ -14,28 +16,11 @@
 
 #include "executor/away.h"
 #include "executor/shapes.h"
+#include "loop/advise.h"
+#include "loop/ask.h"
+#include "loop/prompting.h"
 #include "loop/publish.h"
 #include "loop/settings.h"
-
-/* One problem of the run. */
-struct lane {
-	struct kf_run *run;
-	int64_t problem_id;
-	struct kf_target target;
-	struct kf_attempts attempts;
-	char *best_path;	/* owned; NULL until there is a best */
-	bool budget_spent;
-};
-
-static void tell(const struct lane *lane, struct kf_event event)
-{
-	const struct kf_run *run = lane->run;
-
-	event.problem = lane->target.problem.name;
-	event.attempt_max = run->spec->attempt_max;
-	if (run->watch && run->watch->event)
-		run->watch->event(run->watch->arg, &event);
-}
 
 static bool canceled(const struct kf_run *run)
 {
@@ -46,103 +31,30 @@ static bool canceled(const struct kf_run *run)
 
 /* --- problem -> prompt ---------------------------------------------------- */
 
-static char *prompt_to_json(const struct kf_prompt *prompt)
-{
-	json_t *object = json_object();
-	char *text;
-
-	json_object_set_new(object, "system",
-			    kf_json_string(kf_buf_str(&prompt->system_text),
-					   prompt->system_text.len));
-	json_object_set_new(object, "user",
-			    kf_json_string(kf_buf_str(&prompt->user_text),
-					   prompt->user_text.len));
-	text = kf_json_text(object);
-	json_decref(object);
-	return text;
-}
-
-static enum kf_code make_prompt(struct lane *lane,
+/* A writer who has no analysis agent reads the profile himself. */
+static enum kf_code make_prompt(struct kf_lane *lane,
 				const struct kf_policy_next *next,
 				unsigned number, struct kf_prompt *out,
 				struct kf_err *err)
 {
-	const struct kf_run_spec *spec = lane->run->spec;
-	const struct kf_attempts *list = &lane->attempts;
-	size_t count = kf_attempts_judged(list);
-	struct kf_prompt_attempt *history = kf_alloc((count + 1) *
-						     sizeof(*history));
-	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
-	struct kf_prompt_request req = {
-		.shape = shape,
-		.shape_count = kf_loop_shapes(&lane->target, shape),
-		.platform = lane->run->setup.platform,
-		.device = &lane->run->setup.device,
-		.problem = &lane->target.problem,
-		.bundle = &lane->target.bundle,
-		.prompts_dir = spec->prompts_dir,
-		.attempt = number,
-		.attempt_max = spec->attempt_max,
-		.optimize = next->kind == KF_POLICY_OPTIMIZE,
-		.plateau = next->plateau,
-		.target_speedup = spec->target_speedup,
-		.history = history,
-		.history_count = count,
-	};
+	const struct kf_look *look = &lane->look;
+	bool alone = strcmp(lane->run->spec->advisor, "none") == 0;
+	struct kf_prompting prompting = { 0 };
 	enum kf_code code;
 
-	for (size_t i = 0; i < count; i++)
-		history[i] = kf_attempt_for_prompt(&list->attempt[i]);
-	if (next->previous != KF_POLICY_NO_ATTEMPT)
-		req.previous = &history[next->previous];
-	if (next->best != KF_POLICY_NO_ATTEMPT)
-		req.best = &history[next->best];
-	code = kf_prompt_make(&req, out, err);
-	free(history);
+	code = kf_prompting_make(lane, next, number, &prompting, err);
+	if (next->kind == KF_POLICY_OPTIMIZE) {
+		prompting.req.advice = look->advice;
+		prompting.req.page = alone && look->profile.end ? look->page :
+				     NULL;
+	}
+	if (!code)
+		code = kf_prompt_make(&prompting.req, out, err);
+	kf_prompting_release(&prompting);
 	return code;
 }
 
 /* --- prompt -> reply ------------------------------------------------------ */
-
-struct listening { const struct lane *lane; const struct kf_attempt *attempt; };
-
-static void on_progress(void *arg, size_t reply_bytes, size_t reasoning_bytes)
-{
-	const struct listening *l = arg;
-
-	tell(l->lane, (struct kf_event) {
-		.kind = KF_EVENT_PROGRESS, .attempt = l->attempt,
-		.reply_bytes = reply_bytes, .reasoning_bytes = reasoning_bytes,
-	});
-}
-
-static void on_notice(void *arg, const char *line)
-{
-	const struct listening *l = arg;
-
-	tell(l->lane, (struct kf_event) {
-		.kind = KF_EVENT_NOTICE, .attempt = l->attempt, .line = line,
-	});
-}
-
-/* The reply's ceiling in tokens, lowered so that the budget holds whatever
- * the model does; 0 when the budget cannot pay for another reply. */
-static unsigned token_ceiling(const struct kf_run *run,
-			      const struct kf_prompt *prompt)
-{
-	const struct kf_run_spec *spec = run->spec;
-	unsigned most = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
-	uint64_t prompt_tokens, left;
-
-	if (!spec->budget_tokens)
-		return most;
-	prompt_tokens = kf_tokens_estimate(prompt->system_text.len +
-					   prompt->user_text.len);
-	if (run->summary->tokens + prompt_tokens >= spec->budget_tokens)
-		return 0;
-	left = spec->budget_tokens - run->summary->tokens - prompt_tokens;
-	return left < most ? (unsigned)left : most;
-}
 
 static enum kf_finish finish_of(enum kf_reply_finish finish)
 {
@@ -157,40 +69,13 @@ static enum kf_finish finish_of(enum kf_reply_finish finish)
 	return of[finish];
 }
 
-/* A service that reports no tokens is charged by our estimate. */
-static uint64_t tokens_in(const struct kf_reply *reply,
-			  const struct kf_prompt *prompt)
-{
-	return reply->tokens_reported ? reply->tokens_in :
-	       kf_tokens_estimate(prompt->system_text.len +
-				  prompt->user_text.len);
-}
-
-static uint64_t tokens_out(const struct kf_reply *reply)
-{
-	return reply->tokens_reported ? reply->tokens_out :
-	       kf_tokens_estimate(reply->text.len + reply->reasoning.len);
-}
-
 /* The reply is on disk before anything else is done with it. */
-static enum kf_code keep_reply(struct lane *lane, struct kf_attempt *attempt,
+static enum kf_code keep_reply(struct kf_lane *lane, struct kf_attempt *attempt,
 			       const struct kf_prompt *prompt,
 			       const struct kf_reply *reply,
 			       struct kf_err *err)
 {
-	struct kf_store_reply row = {
-		.text = kf_buf_str(&reply->text),
-		.text_len = reply->text.len,
-		.reasoning = reply->reasoning.len ?
-			kf_buf_str(&reply->reasoning) : NULL,
-		.reasoning_len = reply->reasoning.len,
-		.finish = kf_reply_finish_name(reply->finish),
-		.model = reply->model,
-		.tokens_in = tokens_in(reply, prompt),
-		.tokens_out = tokens_out(reply),
-		.took_ns = reply->took_ns,
-		.tries = reply->tries,
-	};
+	struct kf_store_reply row = kf_reply_row(reply, prompt);
 	enum kf_code code;
 
 	code = kf_store_reply(lane->run->store, attempt->id, &row, err);
@@ -207,42 +92,23 @@ static enum kf_code keep_reply(struct lane *lane, struct kf_attempt *attempt,
 	return KF_OK;
 }
 
-static enum kf_code ask_model(struct lane *lane, struct kf_attempt *attempt,
+static enum kf_code ask_model(struct kf_lane *lane, struct kf_attempt *attempt,
 			      const struct kf_prompt *prompt,
 			      unsigned token_max, struct kf_err *err)
 {
-	const struct kf_run_spec *spec = lane->run->spec;
-	struct kf_message message[] = {
-		{ KF_ROLE_SYSTEM, kf_buf_str(&prompt->system_text) },
-		{ KF_ROLE_USER, kf_buf_str(&prompt->user_text) },
-	};
-	struct listening listening = { lane, attempt };
-	struct kf_ask ask = {
-		.problem = lane->target.problem.name,
-		.attempt = attempt->number,
-		.message = message,
-		.message_count = KF_COUNT(message),
-		.token_max = token_max,
-		.temperature = spec->temperature,
-		.timeout_ns = spec->ask_timeout_ns,
-		.cancel = spec->setup.cancel,
-		.progress = on_progress,
-		.progress_arg = &listening,
-		.notice = on_notice,
-		.notice_arg = &listening,
-	};
 	struct kf_reply reply = { 0 };
 	enum kf_code code;
 
-	tell(lane, (struct kf_event) { .kind = KF_EVENT_ASK,
-				       .attempt = attempt });
-	code = kf_model_ask(lane->run->model, &ask, &reply, err);
+	code = kf_lane_ask(lane, &(struct kf_question) {
+		.model = lane->run->model, .prompt = prompt,
+		.attempt = attempt, .token_max = token_max,
+	}, &reply, err);
 	if (!code)
 		code = keep_reply(lane, attempt, prompt, &reply, err);
 	if (!code)
 		kf_model_stored(lane->run->model);
 	if (!code && reply.note[0])
-		on_notice(&listening, reply.note);
+		kf_lane_notice(lane, attempt, reply.note);
 	kf_reply_release(&reply);
 	return code;
 }
@@ -265,7 +131,7 @@ static json_t *source_to_json(const struct kf_candidate *candidate)
 	return list;
 }
 
-static enum kf_code keep_candidate(struct lane *lane,
+static enum kf_code keep_candidate(struct kf_lane *lane,
 				   struct kf_attempt *attempt,
 				   struct kf_err *err)
 {
@@ -280,7 +146,7 @@ static enum kf_code keep_candidate(struct lane *lane,
 }
 
 /* A reply without a program has its verdict already. */
-static enum kf_code keep_generation_failure(struct lane *lane,
+static enum kf_code keep_generation_failure(struct kf_lane *lane,
 					    struct kf_attempt *attempt,
 					    struct kf_err *err)
 {
@@ -300,12 +166,12 @@ static enum kf_code keep_generation_failure(struct lane *lane,
 	json_decref(json);
 	kf_verdict_release(&verdict);
 	if (!code)
-		tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGED,
+		kf_lane_tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGED,
 					       .attempt = attempt });
 	return code;
 }
 
-static enum kf_code take_candidate(struct lane *lane,
+static enum kf_code take_candidate(struct kf_lane *lane,
 				   struct kf_attempt *attempt,
 				   struct kf_err *err)
 {
@@ -322,8 +188,7 @@ static enum kf_code take_candidate(struct lane *lane,
 
 	kf_candidate_extract(&req, &attempt->candidate);
 	if (attempt->candidate.note[0])
-		on_notice(&(struct listening) { lane, attempt },
-			  attempt->candidate.note);
+		kf_lane_notice(lane, attempt, attempt->candidate.note);
 	if (attempt->candidate.end != KF_EXTRACT_GOOD)
 		return keep_generation_failure(lane, attempt, err);
 	return keep_candidate(lane, attempt, err);
@@ -341,7 +206,7 @@ static size_t best_index(const struct kf_attempts *list)
 	return best;
 }
 
-static enum kf_code keep_verdict(struct lane *lane,
+static enum kf_code keep_verdict(struct kf_lane *lane,
 				 struct kf_attempt *attempt,
 				 const struct kf_verdict *verdict,
 				 struct kf_err *err)
@@ -367,7 +232,7 @@ static enum kf_code keep_verdict(struct lane *lane,
 				       &lane->best_path, err);
 	}
 	if (!code)
-		tell(lane, (struct kf_event) {
+		kf_lane_tell(lane, (struct kf_event) {
 			.kind = KF_EVENT_JUDGED, .attempt = attempt,
 			.verdict = verdict, .is_best = is_best,
 		});
@@ -376,7 +241,7 @@ out:
 	return code;
 }
 
-static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
+static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 			  struct kf_err *err)
 {
 	struct kf_run *run = lane->run;
@@ -402,7 +267,7 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 	struct kf_verdict verdict = { 0 };
 	enum kf_code code;
 
-	tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGING,
+	kf_lane_tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGING,
 				       .attempt = attempt });
 	code = run->setup.away ? kf_away_judge(&spec, &verdict, err) :
 	       kf_job_do(&spec, &verdict, err);
@@ -413,10 +278,27 @@ static enum kf_code judge(struct lane *lane, struct kf_attempt *attempt,
 	return code;
 }
 
+/* --- verdict -> profile -> advice ----------------------------------------- */
+
+/* For an attempt that is still to be asked for. */
+static enum kf_code look_at_best(struct kf_lane *lane,
+				 const struct kf_attempt *attempt,
+				 const struct kf_policy_next *next,
+				 struct kf_err *err)
+{
+	enum kf_code code;
+
+	if (next->kind != KF_POLICY_OPTIMIZE ||
+	    attempt->stage >= KF_STAGE_REPLIED)
+		return KF_OK;
+	code = kf_lane_profile(lane, &lane->attempts.attempt[next->best], err);
+	return code ? code : kf_lane_advise(lane, attempt, next, err);
+}
+
 /* --- one attempt, from the stage where it stands -------------------------- */
 
 /* Whose program the prompt asks to better or to repair; 0: nobody's. */
-static int64_t parent_id(const struct lane *lane,
+static int64_t parent_id(const struct kf_lane *lane,
 			 const struct kf_policy_next *next)
 {
 	size_t parent = next->kind == KF_POLICY_OPTIMIZE ? next->best :
@@ -426,7 +308,7 @@ static int64_t parent_id(const struct lane *lane,
 	       lane->attempts.attempt[parent].id;
 }
 
-static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
+static enum kf_code ask_stage(struct kf_lane *lane, struct kf_attempt *attempt,
 			      const struct kf_policy_next *next,
 			      struct kf_err *err)
 {
@@ -438,12 +320,12 @@ static enum kf_code ask_stage(struct lane *lane, struct kf_attempt *attempt,
 	code = make_prompt(lane, next, attempt->number, &prompt, err);
 	if (code)
 		goto out;
-	token_max = token_ceiling(lane->run, &prompt);
+	token_max = kf_lane_token_ceiling(lane, &prompt);
 	if (!token_max) {
 		lane->budget_spent = true;
 		goto out;
 	}
-	text = prompt_to_json(&prompt);
+	text = kf_prompt_to_json(&prompt);
 	code = kf_store_asked(lane->run->store, &(struct kf_store_ask) {
 		.problem_id = lane->problem_id,
 		.number = attempt->number,
@@ -462,7 +344,8 @@ out:
 	return code;
 }
 
-static enum kf_code run_attempt(struct lane *lane, struct kf_attempt *attempt,
+static enum kf_code run_attempt(struct kf_lane *lane,
+				struct kf_attempt *attempt,
 				const struct kf_policy_next *next,
 				struct kf_err *err)
 {
@@ -480,7 +363,7 @@ static enum kf_code run_attempt(struct lane *lane, struct kf_attempt *attempt,
 /* --- one problem ---------------------------------------------------------- */
 
 /* The program given by --start is attempt 0: judged, never asked for. */
-static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
+static enum kf_code begin_from_files(struct kf_lane *lane, struct kf_err *err)
 {
 	const struct kf_run_spec *spec = lane->run->spec;
 	struct kf_attempt *attempt;
@@ -510,7 +393,7 @@ static enum kf_code begin_from_files(struct lane *lane, struct kf_err *err)
 	return code ? code : keep_candidate(lane, attempt, err);
 }
 
-static struct kf_policy_next decide(const struct lane *lane)
+static struct kf_policy_next decide(const struct kf_lane *lane)
 {
 	const struct kf_run_spec *spec = lane->run->spec;
 	size_t count = kf_attempts_judged(&lane->attempts);
@@ -521,14 +404,18 @@ static struct kf_policy_next decide(const struct lane *lane)
 		.start_count = spec->start_count ? 1 : 0,
 		.target_speedup = spec->target_speedup,
 	};
-	struct kf_policy_next next = kf_policy_decide(&rules, p, count);
+	size_t best = kf_policy_best(p, count);
+	struct kf_policy_next next;
 
+	rules.near_bound = best != KF_POLICY_NO_ATTEMPT &&
+		kf_lane_near_bound(lane, &lane->attempts.attempt[best]);
+	next = kf_policy_decide(&rules, p, count);
 	free(p);
 	return next;
 }
 
 /* The attempt that is on its way, or a new one. */
-static struct kf_attempt *current_attempt(struct lane *lane,
+static struct kf_attempt *current_attempt(struct kf_lane *lane,
 					  const struct kf_policy_next *next)
 {
 	struct kf_attempts *list = &lane->attempts;
@@ -545,9 +432,10 @@ static struct kf_attempt *current_attempt(struct lane *lane,
 	return attempt;
 }
 
-static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
+static enum kf_code run_attempts(struct kf_lane *lane, struct kf_err *err)
 {
 	struct kf_policy_next next = decide(lane);
+	struct kf_attempt *attempt;
 	enum kf_code code = KF_OK;
 	size_t best;
 
@@ -556,8 +444,10 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 		kf_attempts_judged(&lane->attempts) < lane->attempts.count)) {
 		if (canceled(lane->run))
 			return kf_fail(err, KF_E_CANCELED, "stopped");
-		code = run_attempt(lane, current_attempt(lane, &next), &next,
-				   err);
+		attempt = current_attempt(lane, &next);
+		code = look_at_best(lane, attempt, &next, err);
+		if (!code)
+			code = run_attempt(lane, attempt, &next, err);
 		next = decide(lane);
 	}
 	if (code)
@@ -565,7 +455,7 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 	best = best_index(&lane->attempts);
 	lane->run->summary->correct_count += best != KF_POLICY_NO_ATTEMPT;
 	lane->run->summary->budget_spent |= lane->budget_spent;
-	tell(lane, (struct kf_event) {
+	kf_lane_tell(lane, (struct kf_event) {
 		.kind = KF_EVENT_STOP,
 		.best = best == KF_POLICY_NO_ATTEMPT ? NULL :
 			&lane->attempts.attempt[best],
@@ -577,7 +467,7 @@ static enum kf_code run_attempts(struct lane *lane, struct kf_err *err)
 }
 
 /* The session before may have been killed between the verdict and this. */
-static enum kf_code publish_again(struct lane *lane, struct kf_err *err)
+static enum kf_code publish_again(struct kf_lane *lane, struct kf_err *err)
 {
 	size_t best = best_index(&lane->attempts), count = 0;
 	struct kf_attempt_row *row = NULL;
@@ -659,7 +549,7 @@ static enum kf_code pass_over(const struct kf_run *run, enum kf_code code,
 enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 			    struct kf_err *err)
 {
-	struct lane lane = {
+	struct kf_lane lane = {
 		.run = run,
 		.problem_id = kf_json_int(row, "id", 0),
 	};
@@ -672,7 +562,7 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 		code = pass_over(run, code, err);
 		goto out;
 	}
-	tell(&lane, (struct kf_event) { .kind = KF_EVENT_PROBLEM,
+	kf_lane_tell(&lane, (struct kf_event) { .kind = KF_EVENT_PROBLEM,
 					.bundle = &lane.target.bundle });
 	code = kf_attempts_load(run->store, lane.problem_id, &lane.attempts,
 				err);
@@ -683,6 +573,7 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 	if (!code)
 		code = run_attempts(&lane, err);
 out:
+	kf_look_release(&lane.look);
 	kf_attempts_release(&lane.attempts);
 	kf_target_release(&lane.target);
 	free(lane.best_path);

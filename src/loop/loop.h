@@ -16,6 +16,9 @@ struct kf_run_spec {
 	size_t problem_count;
 	struct kf_setup_spec setup;
 	const char *model;		/* "openai:NAME" ... */
+	const char *advisor;		/* the same, "rules" or "none" */
+	const char *profile;		/* "auto", "none", or a profiler as
+					   kf_profile_request has it */
 	const char *record_path;	/* NULL; replay's format */
 	const char *prompts_dir;	/* NULL */
 	const char *const *start;	/* --start FILE...: the first attempt */
@@ -37,12 +40,15 @@ struct kf_run_spec {
 /* What the loop tells while it works; pointers are borrowed for the call. */
 enum kf_event_kind {
 	KF_EVENT_PROBLEM,	/* bundle is there: problem, bundle */
-	KF_EVENT_ASK,		/* about to ask the model: attempt */
+	KF_EVENT_ASK,		/* about to ask a model: attempt; line: NULL, or
+				   the agent's name */
 	KF_EVENT_PROGRESS,	/* bytes of the reply so far */
 	KF_EVENT_NOTICE,	/* line */
 	KF_EVENT_JUDGING,	/* the candidate goes to the judge: attempt */
 	KF_EVENT_JUDGED,	/* attempt, verdict (NULL for a generation
 				   failure), is_best */
+	KF_EVENT_PROFILE,	/* the program goes to the profilers: attempt */
+	KF_EVENT_ADVICE,	/* for attempt: line, expected_gain */
 	KF_EVENT_STOP,		/* line says why; best may be NULL */
 };
 struct kf_event {
@@ -55,6 +61,7 @@ struct kf_event {
 	const char *line;
 	unsigned attempt_max;
 	size_t reply_bytes, reasoning_bytes;
+	double expected_gain;
 	bool is_best;
 };
 struct kf_watch {
@@ -65,20 +72,24 @@ struct kf_watch {
 struct kf_run_summary {
 	size_t problem_count, correct_count;
 	size_t unhealthy_count;		/* passed over for that, now */
-	unsigned asked_count;		/* replies, over all sessions of the run */
-	uint64_t tokens;		/* likewise */
+	unsigned asked_count;		/* programs replied, over all sessions of
+					   the run */
+	uint64_t tokens;		/* likewise, advice included */
 	bool budget_spent;
 };
 
 /* Begins a run (run_dir must not hold one) or, with resume, goes on with the
  * one in run_dir: then the settings stored there replace the spec's but for
- * run_dir, setup.log, setup.cancel and, if given, model. On KF_E_CANCELED and
- * any other failure the run can be resumed: nothing paid for is lost. Only a
- * new run that fails before its first attempt is removed again, for there is
- * nothing to go on with; out->problem_count is 0 then. */
+ * run_dir, setup.log, setup.cancel and, if given, model and advisor. On
+ * KF_E_CANCELED and any other failure the run can be resumed: nothing paid for
+ * is lost. Only a new run that fails before its first attempt is removed again,
+ * for there is nothing to go on with; out->problem_count is 0 then. */
 KF_MUST_CHECK enum kf_code kf_loop_run(const struct kf_run_spec *spec,
 		bool resume, const struct kf_watch *watch,
 		struct kf_run_summary *out, struct kf_err *err);
+
+/* Whether the spec's advisor is a model; else "rules" or "none". */
+bool kf_loop_asks_advisor(const struct kf_run_spec *spec);
 
 /* The shapes of a target as prompts show them; borrows. Returns how many; 0
  * where there is only one. */

@@ -8,6 +8,7 @@ static const struct { const char *name; bool stops; } kind_table[] = {
 	[KF_POLICY_OPTIMIZE] = { "optimize", false },
 	[KF_POLICY_STOP_ATTEMPTS] = { "attempts used", true },
 	[KF_POLICY_STOP_TARGET] = { "target reached", true },
+	[KF_POLICY_STOP_BOUND] = { "near the memory bound", true },
 };
 
 const char *kf_policy_kind_name(enum kf_policy_kind kind)
@@ -81,6 +82,8 @@ struct kf_policy_next kf_policy_decide(const struct kf_policy_rules *rules,
 		next.kind = KF_POLICY_STOP_TARGET;
 	else if (count >= (size_t)rules->start_count + rules->attempt_max)
 		next.kind = KF_POLICY_STOP_ATTEMPTS;
+	else if (correct && rules->near_bound)
+		next.kind = KF_POLICY_STOP_BOUND;
 	else if (correct)
 		next.kind = KF_POLICY_OPTIMIZE;
 	else if (count)

@@ -28,6 +28,7 @@ struct kf_policy_rules {
 					   not asked for (--start) */
 	double target_speedup;		/* stop when the lower end of the interval
 					   reaches it; NaN: none */
+	bool near_bound;		/* kf_roofline_reached, by the best one */
 };
 
 enum kf_policy_kind {
@@ -36,6 +37,7 @@ enum kf_policy_kind {
 	KF_POLICY_OPTIMIZE,	/* make the best one faster */
 	KF_POLICY_STOP_ATTEMPTS,	/* all attempts are used */
 	KF_POLICY_STOP_TARGET,	/* the target speed-up is reached */
+	KF_POLICY_STOP_BOUND,	/* memory allows no more */
 };
 const char *kf_policy_kind_name(enum kf_policy_kind kind);	/* "repair" */
 bool kf_policy_stops(enum kf_policy_kind kind);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "loop/settings.h"
+#include "store/advice.h"
 
 /* Its texts go to the store, one for each shape. */
 static enum kf_code add_shapes(struct kf_run *run,
@@ -88,6 +89,8 @@ static enum kf_code add_problems(struct kf_run *run, struct kf_err *err)
 static enum kf_code count_past(struct kf_run *run, struct kf_err *err)
 {
 	struct kf_attempt_row *row = NULL;
+	uint64_t advised = 0;
+	unsigned replies;
 	enum kf_code code;
 	size_t count = 0;
 
@@ -97,6 +100,10 @@ static enum kf_code count_past(struct kf_run *run, struct kf_err *err)
 		run->summary->asked_count += row[i].reply_hash != NULL;
 	}
 	kf_attempt_rows_free(row, count);
+	if (!code)
+		code = kf_store_advice_used(run->store, 0, &advised, &replies,
+					    err);
+	run->summary->tokens += advised;
 	return code;
 }
 
@@ -155,24 +162,48 @@ static void tidy_work_dir(const struct kf_store *store)
 static enum kf_code make_work_dir(struct kf_run *run, struct kf_err *err)
 {
 	const char *run_dir = kf_store_dir(run->store);
-	char *absolute = realpath(run_dir, NULL);
 
-	if (!absolute)
+	run->dir = realpath(run_dir, NULL);
+	if (!run->dir)
 		return kf_fail_errno(err, "cannot find the run's folder %s",
 				     run_dir);
-	run->work_dir = kf_path_join(absolute, "work");
-	free(absolute);
+	run->work_dir = kf_path_join(run->dir, "work");
 	return kf_mkdir_p(run->work_dir, err);
 }
 
 /* A reply is there from its arrival until the store has it. */
-static enum kf_code keep_replies(struct kf_run *run, struct kf_err *err)
+static enum kf_code keep_replies(const struct kf_run *run,
+				 struct kf_model *model, const char *name,
+				 struct kf_err *err)
 {
-	char *path = kf_path_join(kf_store_dir(run->store), "arrived.jsonl");
-	enum kf_code code = kf_model_keep(run->model, path, err);
+	char *path = kf_path_join(kf_store_dir(run->store), name);
+	enum kf_code code = kf_model_keep(model, path, err);
 
-	kf_temporaries_sweep(kf_store_dir(run->store), "arrived.");
+	kf_temporaries_sweep(kf_store_dir(run->store), name);
 	free(path);
+	return code;
+}
+
+bool kf_loop_asks_advisor(const struct kf_run_spec *spec)
+{
+	return strcmp(spec->advisor, "rules") != 0 &&
+	       strcmp(spec->advisor, "none") != 0;
+}
+
+static enum kf_code open_models(struct kf_run *run, struct kf_err *err)
+{
+	const struct kf_run_spec *spec = run->spec;
+	bool asked = kf_loop_asks_advisor(spec);
+	enum kf_code code = kf_model_open(spec->model, spec->record_path,
+					  &run->model, err);
+
+	if (!code)
+		code = keep_replies(run, run->model, "arrived.jsonl", err);
+	if (!code && asked)
+		code = kf_model_open(spec->advisor, spec->record_path,
+				     &run->advisor, err);
+	if (!code && asked)
+		code = keep_replies(run, run->advisor, "advised.jsonl", err);
 	return code;
 }
 
@@ -189,15 +220,14 @@ static enum kf_code run_with(const struct kf_run_spec *spec,
 	if (!code)
 		code = kf_setup_open(&spec->setup, &run.setup, err);
 	if (!code)
-		code = kf_model_open(spec->model, spec->record_path,
-				     &run.model, err);
-	if (!code)
-		code = keep_replies(&run, err);
+		code = open_models(&run, err);
 	if (!code)
 		code = run_problems(&run, err);
+	kf_model_free(run.advisor);
 	kf_model_free(run.model);
 	kf_setup_release(&run.setup);
 	free(run.work_dir);
+	free(run.dir);
 	return code;
 }
 
@@ -222,6 +252,8 @@ static enum kf_code resume_with(const struct kf_run_spec *given,
 	settings.spec.setup.measure = given->setup.measure;
 	if (given->model)
 		settings.spec.model = given->model;
+	if (given->advisor)
+		settings.spec.advisor = given->advisor;
 	tidy_work_dir(store);
 	code = run_with(&settings.spec, store, watch, out, err);
 out:

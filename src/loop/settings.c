@@ -51,6 +51,8 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_count(s, "baseline", (uint64_t)setup->baseline);
 	set_string(s, "away", setup->away);
 	set_string(s, "model", spec->model);
+	set_string(s, "advisor", spec->advisor);
+	set_string(s, "profile", spec->profile);
 	set_string(s, "record", spec->record_path);
 	set_string(s, "prompts", spec->prompts_dir);
 	set_count(s, "attempts", spec->attempt_max);
@@ -120,6 +122,9 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	setup->baseline = (enum kf_baseline_use)read_count(s, "baseline");
 	setup->away = kf_json_str(s, "away", NULL);
 	spec->model = kf_json_str(s, "model", "");
+	/* Runs of before had neither. */
+	spec->advisor = kf_json_str(s, "advisor", "none");
+	spec->profile = kf_json_str(s, "profile", "none");
 	spec->record_path = kf_json_str(s, "record", NULL);
 	spec->prompts_dir = kf_json_str(s, "prompts", NULL);
 	spec->attempt_max = (unsigned)read_count(s, "attempts");

@@ -115,7 +115,7 @@ static enum kf_code open_db(struct kf_store *store, const char *name,
 static bool is_of_a_run(const char *name, bool has_db)
 {
 	static const char *const with_db[] = {
-		"best", "work", "arrived.jsonl",
+		"best", "work", "profiles", "arrived.jsonl", "advised.jsonl",
 	};
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||

@@ -99,6 +99,9 @@ MISTAKES = [
     ({"run": {"model": "exec:rm x"}}, '"run.model" names a program'),
     ({"model": "manual:/etc"}, '"model" says where to write'),
     ({"profiler": "command:rm {pid}"}, '"profiler" names a program'),
+    ({"advisor": "exec:rm x"}, '"advisor" names a program'),
+    ({"advisor": "manual:/etc"}, '"advisor" says where to write'),
+    ({"profile": "command:rm {pid}"}, '"profile" names a program'),
     ({"config": "other.json"}, "--config is for the command line only"),
 ]
 
@@ -112,6 +115,7 @@ ANYBODYS = """
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain sanitize kind context
     jobs again jsonl as portable only all merge json quiet verbose profiler
+    advisor profile
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]
 

@@ -48,15 +48,23 @@ def environment(extra=None):
     return env
 
 
+def command(arguments):
+    """Profiles take seconds, and stop a run near the memory bound: only tests
+    that ask for them have them."""
+    more = ["--profile", "none"] if arguments[:1] == ("run",) and \
+        "--profile" not in arguments else []
+    return [KFORGE, *map(str, arguments), *more]
+
+
 def kforge(*arguments, cwd=None, env=None, stdin="", timeout=120):
-    done = subprocess.run([KFORGE, *map(str, arguments)], cwd=cwd,
+    done = subprocess.run(command(arguments), cwd=cwd,
                           env=environment(env), input=stdin, text=True,
                           capture_output=True, timeout=timeout, check=False)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
 def start(*arguments, cwd=None, env=None):
-    return subprocess.Popen([KFORGE, *map(str, arguments)], cwd=cwd,
+    return subprocess.Popen(command(arguments), cwd=cwd,
                             env=environment(env), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             text=True)

@@ -138,7 +138,7 @@ def test_a_kill_while_the_best_is_published_loses_nothing(scratch):
 
 def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
     """From the start of bubblewrap until it has its filter."""
-    play = types.SimpleNamespace(scratch=scratch, replies=[])
+    play = types.SimpleNamespace(scratch=scratch, replies=[], more=[])
     (scratch / "program.c").write_text(PROGRAM)
 
     def build(name, *plan):

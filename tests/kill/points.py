@@ -79,8 +79,8 @@ class Play:
     """What is run: on which platform, with which replies; and what becomes of
     it undisturbed."""
 
-    def __init__(self, scratch, platform, replies, states):
-        self.platform, self.replies = platform, replies
+    def __init__(self, scratch, platform, replies, states, more=()):
+        self.platform, self.replies, self.more = platform, replies, more
         self.scratch = pathlib.Path(scratch)
         self.cache = self.scratch / "cache"
         # Whatever the first run makes for all later ones is not looked at.
@@ -119,7 +119,8 @@ class Scene:
                 str(self.run), "-n", str(len(self.play.replies)), "--size",
                 "test", "--platform", self.play.platform, "--baseline",
                 "none", "--calls", "20", "--threads", "1", "--seed", "7",
-                "--cache", str(self.play.cache), "-q"]
+                "--cache", str(self.play.cache), "-q", "--profile", "none",
+                *self.play.more]
 
     def traced(self, *plan, words=None):
         """Runs kforge under the tracer; plan: its options."""

@@ -19,7 +19,7 @@ struct row {
 	double target;
 	enum kf_policy_kind kind;
 	size_t best;
-	bool plateau;
+	bool plateau, near_bound;
 };
 
 #define FAILED { KF_MISMATCH, (double)NAN, (double)NAN, (double)NAN, false }
@@ -30,23 +30,25 @@ struct row {
 #define NONE KF_POLICY_NO_ATTEMPT
 
 static const struct row rows[] = {
-	{ "nothing yet", { FAILED }, 0, 5, 0, NO_TARGET, KF_POLICY_GENERATE, NONE, false },
-	{ "one failure is repaired", { FAILED }, 1, 5, 0, NO_TARGET, KF_POLICY_REPAIR, NONE, false },
-	{ "a correct one is optimised", { FAILED, CORRECT_AT(10, 1) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
-	{ "a later failure keeps the best", { CORRECT_AT(10, 1), FAILED }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 0, false },
-	{ "all attempts used", { FAILED, FAILED }, 2, 2, 0, NO_TARGET, KF_POLICY_STOP_ATTEMPTS, NONE, false },
-	{ "a given program does not count", { CORRECT_AT(10, 1), FAILED }, 2, 2, 1, NO_TARGET, KF_POLICY_OPTIMIZE, 0, false },
-	{ "target reached", { CORRECT_AT(10, 2) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false },
-	{ "target not reached", { CORRECT_AT(10, 1.9) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
-	{ "only the lower end reaches a target", { CORRECT_NOISY(10, 3, 1.5) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
-	{ "a speed-up without an interval reaches a target", { CORRECT_NOISY(10, 3, (double)NAN) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false },
-	{ "an unknown speed-up reaches no target", { CORRECT_ALONE(10) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false },
-	{ "the speed-up decides, not the time", { CORRECT_AT(10, 1), CORRECT_AT(11, 1.5) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
-	{ "the time decides without speed-ups", { CORRECT_ALONE(10), CORRECT_ALONE(9) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
-	{ "a disturbed baseline makes no best one", { CORRECT_NOISY(10, 90, 40), CORRECT_AT(9, 2) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
-	{ "two tries without gain", { CORRECT_AT(10, 2), CORRECT_AT(10, 2.01), FAILED }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, true },
-	{ "a gain within the last two", { CORRECT_AT(10, 2), FAILED, CORRECT_AT(5, 4) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 2, false },
-	{ "first correct ones are no plateau", { FAILED, CORRECT_AT(10, 2), CORRECT_AT(10, 2) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false },
+	{ "nothing yet", { FAILED }, 0, 5, 0, NO_TARGET, KF_POLICY_GENERATE, NONE, false, false },
+	{ "one failure is repaired", { FAILED }, 1, 5, 0, NO_TARGET, KF_POLICY_REPAIR, NONE, false, false },
+	{ "a correct one is optimised", { FAILED, CORRECT_AT(10, 1) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false, false },
+	{ "a later failure keeps the best", { CORRECT_AT(10, 1), FAILED }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 0, false, false },
+	{ "all attempts used", { FAILED, FAILED }, 2, 2, 0, NO_TARGET, KF_POLICY_STOP_ATTEMPTS, NONE, false, false },
+	{ "a given program does not count", { CORRECT_AT(10, 1), FAILED }, 2, 2, 1, NO_TARGET, KF_POLICY_OPTIMIZE, 0, false, false },
+	{ "target reached", { CORRECT_AT(10, 2) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false, false },
+	{ "target not reached", { CORRECT_AT(10, 1.9) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false, false },
+	{ "only the lower end reaches a target", { CORRECT_NOISY(10, 3, 1.5) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false, false },
+	{ "a speed-up without an interval reaches a target", { CORRECT_NOISY(10, 3, (double)NAN) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false, false },
+	{ "an unknown speed-up reaches no target", { CORRECT_ALONE(10) }, 1, 5, 0, 2, KF_POLICY_OPTIMIZE, 0, false, false },
+	{ "the speed-up decides, not the time", { CORRECT_AT(10, 1), CORRECT_AT(11, 1.5) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false, false },
+	{ "the time decides without speed-ups", { CORRECT_ALONE(10), CORRECT_ALONE(9) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false, false },
+	{ "a disturbed baseline makes no best one", { CORRECT_NOISY(10, 90, 40), CORRECT_AT(9, 2) }, 2, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false, false },
+	{ "two tries without gain", { CORRECT_AT(10, 2), CORRECT_AT(10, 2.01), FAILED }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, true, false },
+	{ "a gain within the last two", { CORRECT_AT(10, 2), FAILED, CORRECT_AT(5, 4) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 2, false, false },
+	{ "memory allows no more", { FAILED, CORRECT_AT(10, 1) }, 2, 5, 0, NO_TARGET, KF_POLICY_STOP_BOUND, 1, false, true },
+	{ "the target is told before the bound", { CORRECT_AT(10, 2) }, 1, 5, 0, 2, KF_POLICY_STOP_TARGET, 0, false, true },
+	{ "first correct ones are no plateau", { FAILED, CORRECT_AT(10, 2), CORRECT_AT(10, 2) }, 3, 5, 0, NO_TARGET, KF_POLICY_OPTIMIZE, 1, false, false },
 };
 
 static void test_each_history_has_its_next_step(void **state)
@@ -58,6 +60,7 @@ static void test_each_history_has_its_next_step(void **state)
 			.attempt_max = r->attempt_max,
 			.start_count = r->start_count,
 			.target_speedup = r->target,
+			.near_bound = r->near_bound,
 		};
 		struct kf_policy_next next = kf_policy_decide(&rules,
 				r->attempt, r->count);
@@ -75,7 +78,7 @@ static void test_each_history_has_its_next_step(void **state)
 static void test_every_kind_has_a_name(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind <= KF_POLICY_STOP_TARGET; kind++)
+	for (int kind = 0; kind <= KF_POLICY_STOP_BOUND; kind++)
 		assert_non_null(kf_policy_kind_name((enum kf_policy_kind)kind));
 	assert_true(kf_policy_stops(KF_POLICY_STOP_TARGET));
 	assert_false(kf_policy_stops(KF_POLICY_OPTIMIZE));

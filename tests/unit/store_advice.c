@@ -10,10 +10,7 @@
 #include "store/advice.h"
 #include "store_fixture.h"
 
-#define GOOD(call) do { \
-	if (call) \
-		fail_msg("%s", f->err.text); \
-} while (0)
+#define GOOD(call) assert_int_equal(call, KF_OK)
 
 /* A problem with its first attempt judged. */
 static struct kf_store *begin(struct fixture *f, int64_t *problem,
@@ -148,10 +145,11 @@ static void test_a_wrong_program_is_no_gain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_profile_comes_back_whole, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_reply_of_the_advisor_is_kept_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_advice_is_kept_with_the_gain_that_followed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_wrong_program_is_no_gain, set_up, tear_down),
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		T(test_a_profile_comes_back_whole),
+		T(test_a_reply_of_the_advisor_is_kept_once),
+		T(test_advice_is_kept_with_the_gain_that_followed),
+		T(test_a_wrong_program_is_no_gain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
