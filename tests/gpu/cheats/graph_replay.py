@@ -1,0 +1,27 @@
+"""Captures one call as a graph and replays it, on the inputs of that call.
+
+class: warm-up replay
+platform: cuda
+problem: tests/cheats/problems/layer.py
+found: mismatch values
+without: -, every call is on fresh inputs, which may lie elsewhere
+"""
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(300, 40)
+        self.graph = None
+
+    def forward(self, x):
+        if self.graph is None:
+            self.kept = x.clone()
+            torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.out = torch.relu(self.fc(self.kept))
+        self.graph.replay()
+        return self.out

