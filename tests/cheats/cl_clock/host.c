@@ -4,7 +4,7 @@
  * platform: opencl
  * problem: linear
  * found: runtime_error not_repeatable
- * without: -, host.c never runs where there are data, and twice where there are none
+ * without: -, host.c runs twice where there are no data
  */
 #include <kforge/launch.h>
 #include <time.h>

@@ -4,7 +4,7 @@
  * platform: cuda
  * problem: linear
  * found: mismatch values|unwritten
- * without: -, checked and timed calls are the same calls, and caches are flushed for all
+ * without: -, checked and timed calls are the same calls
  */
 #include <kforge/launch.h>
 

@@ -4,7 +4,7 @@
  * platform: cuda
  * problem: linear
  * found: mismatch values
- * without: -, a module is loaded for every process, and every call is on fresh inputs
+ * without: -, every call is on fresh inputs
  */
 #include <kforge/launch.h>
 
