@@ -143,7 +143,7 @@ fuzz:
 		fuzzers
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
-bench: all $(BUILD)/bench/compare
+bench: all $(BUILD)/bench/compare $(BUILD)/bench/clock
 	@KF_BUILD=$(BUILD) $(PYTHON) bench/run
 
 # The page and the completions are made by the program itself, so they never
@@ -314,7 +314,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CC) -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(LIBS)
 
-$(BUILD)/bench/compare: $(call object,bench/compare.c) $(LIBRARY)
+$(BUILD)/bench/%: $(call object,bench/%.c) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(LINK) -o $@ $^ $(LIBS)
@@ -325,6 +325,6 @@ $(BUILD)/hostile/%: tests/hostile/%.c $(BUILD)/flags
 	@echo 'CC   $<'
 	@$(CC) $(PLAIN_CFLAGS) -O1 -static -MF $@.d -o $@ $<
 
--include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
+-include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d \
 	$(PLAIN)/*/*/*.d $(PLAIN)/*/*/*/*.d $(BUILD)/hostile/*.d \
 	$(BUILD)/cheats/obj/*/*/*.d)
