@@ -421,6 +421,7 @@ self.net = nn.Linear(64, 64)
         for name in ("norm.running_var", "norm.weight", "positive"):
             self.assertGreater(float(after[name].min()), 0, name)
             self.assertGreater(float(after[name].std()), 0.01, name)
+        self.assertLess(float(after["norm.running_var"].min()), 0.01)
         for name in ("norm.bias", "norm.running_mean", "net.weight"):
             self.assertLess(float(after[name].min()), 0, name)
             self.assertGreater(float(after[name].max()), 0, name)
