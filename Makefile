@@ -113,7 +113,7 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check cheats trust gpu-tests lint fuzz fuzzers bench man \
+.PHONY: all tests check cheats mutants trust gpu-tests lint fuzz fuzzers bench man \
 	completions install uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -129,6 +129,11 @@ check: tests
 
 cheats: all $(BUILD)/cheats/kforge
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/cheats/run $(ONLY)
+
+N := 200
+OF := data
+mutants: all
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/mutants/run -n $(N) --of $(OF) $(ONLY)
 
 trust: all $(BUILD)/cheats/kforge $(BUILD)/tests/contract/sandbox $(HOSTILE)
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/trust-run
@@ -174,6 +179,8 @@ help:
 	@echo '                ONLY="unit/base cli" runs what begins like this'
 	@echo 'make cheats     programs that cheat: is each one found, and would it pass'
 	@echo '                without the defence that finds it'
+	@echo 'make mutants    correct programs with one small fault each: how many are'
+	@echo '                found? N=2000 OF=all for many, of models too'
 	@echo 'make trust      cheats, correct programs, attempts to do harm: one table'
 	@echo 'make lint       layers, headers, banned functions, format, cppcheck,'
 	@echo '                clang-tidy'
