@@ -500,6 +500,56 @@ static void test_program_computes_and_stays_in_bounds(void **state)
 	free(d);
 }
 
+static void forward_once(struct fixture *f, struct kf_device *dev,
+			 struct data *d)
+{
+	struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
+	struct kf_tensor unseen = tensor(NULL);
+	struct kf_call prepare = make_call(&unseen, &unseen);
+	struct kf_call forward = make_call(&in, &out);
+	int rc = -1;
+
+	assert_int_equal(kf_driver_prepare(f->driver, dev, &prepare, &rc,
+					   NULL), KF_OK);
+	upload(f, dev);
+	assert_int_equal(kf_driver_forward(f->driver, dev, &forward, &rc,
+					   NULL), KF_OK);
+	assert_int_equal(rc, 0);
+	download(f, dev);
+}
+
+/* Of both kinds of trace; what the program computes is the same. */
+static void test_a_traced_call_tells_its_operations(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int watched = 0; watched < 2; watched++) {
+		struct kf_trace trace = { .watched = watched };
+		struct data *d = data_new();
+		struct kf_device *dev = open_loaded(f, d);
+		bool can = kf_driver_trace(f->driver, dev, &trace);
+
+		assert_int_equal(can, f->driver->trace != NULL);
+		d->x[COUNT - 1] = 3;
+		forward_once(f, dev, d);
+		assert_true(!f->computes || d->y[GUARD + COUNT - 1] == 7);
+		assert_int_equal(trace.count, can ? 1 : 0);
+		if (can) {
+			const struct kf_trace_op *op = trace.op;
+
+			assert_string_equal(op->name, "axpb");
+			assert_true(op->end_ns >= op->start_ns);
+			assert_true(op->groups == (COUNT + 255) / 256);
+			assert_true(op->group_size == 256);
+			assert_false(op->registers < 1);
+			assert_false(op->occupancy <= 0 || op->occupancy > 1);
+		}
+		kf_driver_close(f->driver, dev);
+		kf_trace_release(&trace);
+		free(d);
+	}
+}
+
 static void test_malformed_call_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -605,6 +655,7 @@ static const struct CMUnitTest opens[] = {
 	CASE(rubbish_is_refused_with_a_sentence),
 	CASE(nothing_runs_before_load),
 	CASE(program_computes_and_stays_in_bounds),
+	CASE(a_traced_call_tells_its_operations),
 	CASE(malformed_call_is_refused),
 	CASE(tensors_lie_in_what_is_attached),
 	CASE(prepare_sees_no_inputs),
