@@ -17,7 +17,7 @@ void kf_trace_op_init(struct kf_trace_op *op, const char *name)
 	*op = (struct kf_trace_op) {
 		.groups = unknown, .group_size = unknown,
 		.registers = unknown, .shared_bytes = unknown,
-		.spill_bytes = unknown, .occupancy = unknown,
+		.local_bytes = unknown, .occupancy = unknown,
 	};
 	snprintf(op->name, sizeof(op->name), "%.95s", name);
 }

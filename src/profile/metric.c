@@ -71,7 +71,8 @@ static const struct kf_metric_about rows[] = {
 	/* static */
 	{ "registers", "count", "registers of a thread" },
 	{ "shared_bytes", "byte", "shared memory of a group" },
-	{ "spill_bytes", "byte", "of a thread's variables lie in memory" },
+	{ "spill_bytes", "byte", "of a thread's registers are spilled to memory" },
+	{ "local_bytes", "byte", "of a thread's variables lie in memory: spills, and arrays whose indices the compiler does not know" },
 	{ "stack_bytes", "byte", "stack of a thread" },
 	{ "flops", "count", "floating-point operations" },
 };

@@ -7,7 +7,7 @@
 
 struct columns {
 	size_t call, name, start, end, groups, group_size, registers, shared,
-	       spills, occupancy;
+	       local, occupancy;
 };
 
 struct reading {
@@ -32,7 +32,7 @@ static bool find_columns(const struct kf_csv *header, struct columns *c)
 		.group_size = kf_csv_column(header, "group_size"),
 		.registers = kf_csv_column(header, "registers"),
 		.shared = kf_csv_column(header, "shared_bytes"),
-		.spills = kf_csv_column(header, "spill_bytes"),
+		.local = kf_csv_column(header, "local_bytes"),
 		.occupancy = kf_csv_column(header, "occupancy"),
 	};
 	return c->call < KF_CSV_FIELDS && c->name < KF_CSV_FIELDS &&
@@ -48,7 +48,7 @@ static void take_facts(struct reading *r, const struct kf_csv *line,
 		{ r->column.group_size, "group_size", 1 },
 		{ r->column.registers, "registers", 1 },
 		{ r->column.shared, "shared_bytes", 1 },
-		{ r->column.spills, "spill_bytes", 1 },
+		{ r->column.local, "local_bytes", 1 },
 		{ r->column.occupancy, "occupancy_possible", 100 },
 	};
 	double value;

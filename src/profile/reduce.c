@@ -52,6 +52,10 @@ static void tell_times(const struct kf_roofline *r, struct kf_buf *out)
 			      "(%.0f %%).", kf_time_words(r->compute_ns, 3,
 							  bound),
 			      100 * r->compute_share);
+	if (r->memory_share > 1.05 && !r->cached)
+		kf_buf_puts(out, " It is below the time for its bytes: the "
+			    "bandwidth was measured while others used the "
+			    "device, or what it reads was in a cache.");
 	kf_buf_puts(out, "\n");
 }
 
@@ -64,6 +68,7 @@ static void tell_facts(const struct kf_profile *p, const char *kernel,
 		{ "groups", "groups" }, { "group_size", "threads each" },
 		{ "registers", "registers" }, { "shared_bytes", "shared" },
 		{ "spill_bytes", "spilled" },
+		{ "local_bytes", "in local memory" },
 		{ "occupancy_possible", "occupancy possible" },
 	};
 	char text[48];
@@ -249,6 +254,10 @@ enum kf_profile_class kf_profile_reduce(const struct kf_profile *profile,
 		      kf_profile_class_name(which));
 	if (roofline)
 		tell_times(roofline, &page);
+	if (kf_profile_busy(profile))
+		kf_buf_puts(&page, "The machine was busy while this was "
+			    "counted: threads waited for processors that "
+			    "others had.\n");
 	tell_findings(profile, findings, &page);
 	tell_kernels(profile, &page);
 	tell_lines(profile, &page);

@@ -68,13 +68,14 @@ static bool many_launches(const struct look *l, struct kf_finding *f)
 
 static bool spills(const struct look *l, struct kf_finding *f)
 {
-	double bytes = of(l, "spill_bytes"), loads = of(l, "spill_loads");
+	double bytes = most(of(l, "spill_bytes"), of(l, "local_bytes"));
+	double loads = of(l, "spill_loads");
 
 	if (!at_least(bytes, 1) && !at_least(loads, 1))
 		return false;
 	f->weight = 0.35 * l->share;
 	snprintf(f->text, sizeof(f->text), "%.0f bytes of each thread's "
-		 "variables do not fit in registers and lie in memory",
+		 "variables lie in memory and not in registers",
 		 most(bytes, 0));
 	return true;
 }
@@ -111,6 +112,9 @@ static bool threads_idle(const struct look *l, struct kf_finding *f)
 	double used = of_program(l, "cpus_used");
 	double threads = of_program(l, "threads");
 
+	/* Others had the processors. */
+	if (kf_profile_busy(l->profile))
+		return false;
 	if (!at_least(threads, 2) || !(used < 0.7 * threads))
 		return false;
 	f->weight = 1 - used / threads;
@@ -395,8 +399,8 @@ static const struct rule rules[] = {
 		"fuse them into one or two kernels; do the last reduction in the same launch",
 		{ "launches", "time" } },
 	{ KF_CLASS_SPILLS, true, spills,
-		"smaller tiles for each thread, less unrolling, or a higher register ceiling (__launch_bounds__)",
-		{ "spill_bytes", "spill_loads", "registers" } },
+		"smaller tiles for each thread, less unrolling, a higher register ceiling (__launch_bounds__), arrays whose indices are constants once loops are unrolled",
+		{ "spill_bytes", "local_bytes", "spill_loads", "registers" } },
 	{ KF_CLASS_BANK_CONFLICTS, true, bank_conflicts,
 		"pad rows in shared memory by one element, or swizzle the columns",
 		{ "bank_conflicts", "shared_passes" } },
@@ -475,6 +479,15 @@ static int by_weight(const void *a, const void *b)
 	double y = ((const struct kf_finding *)b)->weight;
 
 	return (x < y) - (x > y);
+}
+
+bool kf_profile_busy(const struct kf_profile *profile)
+{
+	double wait = kf_metrics_value(&profile->metrics, NULL,
+				       "runqueue_wait");
+
+	return wait >= 0.2 * kf_metrics_value(&profile->metrics, NULL,
+					      "cpu_time");
 }
 
 void kf_rules_apply(const struct kf_profile *profile,

@@ -27,6 +27,8 @@ struct kf_findings {
 	size_t count;			/* the heaviest first */
 };
 
+/* Did its threads wait for processors that others had? */
+bool kf_profile_busy(const struct kf_profile *profile);
 /* roofline may be NULL. */
 void kf_rules_apply(const struct kf_profile *profile,
 		    const struct kf_roofline *roofline,

@@ -520,12 +520,26 @@ static void explain_failure(struct running *r)
 		end_with(r, KF_PROFILE_FAILED, "it did not begin to count");
 }
 
+/* What is kept are the tool's files, not the program's. */
+static void remove_programs(const struct running *r)
+{
+	char *loaded = kf_path_join(r->folder, "loaded");
+
+	(void)unlink(loaded);
+	if (r->shared.artefact_path)
+		(void)unlink(r->shared.artefact_path);
+	if (r->profiler->machine && r->artefact_path)
+		(void)unlink(r->artefact_path);
+	free(loaded);
+}
+
 static void release(struct running *r)
 {
 	kf_sample_release(&r->sample);
 	if (r->beside.pid)
 		kf_beside_end(&r->beside);
 	kf_session_end(&r->session);
+	remove_programs(r);
 	kf_session_shared_release(&r->shared);
 	kf_profiler_words_release(&r->inside);
 	kf_profiler_words_release(&r->beside_words);

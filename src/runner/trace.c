@@ -31,7 +31,7 @@ enum kf_code kf_serve_trace_begin(struct kf_serve *s, struct kf_err *err)
 		return kf_fail(err, KF_E_UNAVAIL, "driver %s times no single "
 			       "launches", s->driver->name);
 	kf_buf_puts(&text, "call,name,start_ns,end_ns,groups,group_size,"
-		    "registers,shared_bytes,spill_bytes,occupancy\n");
+		    "registers,shared_bytes,local_bytes,occupancy\n");
 	code = append(s->trace_path, &text, err);
 	kf_buf_release(&text);
 	return code;
@@ -42,7 +42,7 @@ static void add_numbers(const struct kf_trace_op *op, struct kf_buf *text)
 {
 	const double number[] = {
 		op->groups, op->group_size, op->registers, op->shared_bytes,
-		op->spill_bytes, op->occupancy,
+		op->local_bytes, op->occupancy,
 	};
 
 	for (size_t i = 0; i < KF_COUNT(number); i++) {

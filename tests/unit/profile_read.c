@@ -349,7 +349,7 @@ static void test_the_first_call_warms_up(void **state)
 	want(&p, "reduce", "time", 1000);
 	want(&p, NULL, "launches", 2);
 	want(&p, NULL, "launch_gap", 1000);
-	want(&p, "reduce", "spill_bytes", 16);
+	want(&p, "reduce", "local_bytes", 16);
 	want(&p, "reduce", "occupancy_possible", 25);
 	kf_profile_release(&p);
 }

@@ -88,7 +88,7 @@ static void of_launch(const struct kf_device *dev,
 		op->group_size *= (double)planned->group[k];
 	}
 	op->registers = attribute(dev, function, KF_CUDA_FUNC_NUM_REGS);
-	op->spill_bytes = attribute(dev, function,
+	op->local_bytes = attribute(dev, function,
 				    KF_CUDA_FUNC_LOCAL_SIZE_BYTES);
 	op->shared_bytes = (double)planned->shared_bytes +
 		attribute(dev, function, KF_CUDA_FUNC_SHARED_SIZE_BYTES);

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""kforge profile on a CUDA device: launches by the device's own events, and
+Nsight Compute and Systems where they are installed."""
+
+import pathlib
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+
+from harness import ROOT, kforge, run_tests  # noqa: E402
+
+PROBLEM = ROOT / "problems" / "c" / "axpby"
+PROGRAM = ROOT / "tests" / "data" / "programs" / "axpby"
+
+
+def profile(scratch, name):
+    result = kforge("profile", PROBLEM, PROGRAM / "kernels.cu",
+                    PROGRAM / "host.c", "--platform", "cuda", "--json",
+                    "--profiler", name, "--out", scratch / "out", timeout=600)
+    assert result.status == 0, result
+    assert result.json()["verdict"]["state"] == "correct", result
+    return result
+
+
+def values(result, kernel=None):
+    return {m["name"]: m["value"] for m in result.json()["profile"]["metrics"]
+            if m.get("kernel") == kernel}
+
+
+def test_launches(scratch):
+    result = profile(scratch, "launches")
+    told = result.json()
+    assert told["profile"]["end"] == "good", told
+    of = values(result, "axpby")
+    assert 0 < of["time"] < 10 * told["roofline"]["time_ns"], told
+    assert of["registers"] >= 1 and 0 < of["occupancy_possible"] <= 100, told
+    assert of["local_bytes"] == 0 and of["spill_bytes"] == 0, told
+    roofline = told["roofline"]
+    assert 0 < roofline["memory_share"] < 1.2, roofline
+    print(f"# measure profile/axpby/time {of['time']} ns")
+    print(f"# measure profile/axpby/memory_share {roofline['memory_share']} "
+          "ratio")
+
+
+def nsight(scratch, name):
+    """A machine may forbid to count; it may not leave us without words."""
+    result = profile(scratch, name)
+    told = result.json()["profile"]
+    if told["end"] == "denied":
+        print(f"# {name}: {told['missing']}")
+        return None
+    assert told["end"] in ("good", "partial"), told
+    assert [k["name"] for k in told["kernels"]] == ["axpby"], told
+    assert [k["launches"] for k in told["kernels"]] == [1], told
+    print(f"# {name}: {len(told['metrics'])} metrics, missing "
+          f"{[m['what'] for m in told['missing']]}")
+    return values(result, "axpby")
+
+
+def test_nsight_compute(scratch):
+    of = nsight(scratch, "ncu")
+    if of:
+        assert of["dram_bytes_read"] > 0 and of["time"] > 0, of
+        assert 0 < of["dram_throughput"] <= 100, of
+
+
+def test_nsight_systems(scratch):
+    of = nsight(scratch, "nsys")
+    if of:
+        assert of["time"] > 0, of
+
+
+for tool, test in (("ncu", test_nsight_compute),
+                   ("nsys", test_nsight_systems)):
+    if not shutil.which(tool):
+        test.skip = f"{tool} is not on PATH"
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
