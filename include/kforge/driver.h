@@ -121,8 +121,8 @@ struct kf_trace_op {
 	double groups, group_size;	/* of a launch */
 	double registers;		/* of a thread */
 	double shared_bytes;		/* of a group */
-	double local_bytes;		/* of a thread, in ordinary memory: spilled
-					   registers, arrays with such indices */
+	double local_bytes;		/* of a thread, in ordinary memory:
+					   spills, arrays with such indices */
 	double occupancy;		/* threads on a unit by what it could hold,
 					   0 to 1, as far as registers, shared
 					   memory and group size decide */
