@@ -54,7 +54,7 @@ static char **fill_in_all(const char *const *words, const char *tool,
 	char **filled = kf_alloc((WORDS_MAX + 2) * sizeof(filled[0]));
 	size_t count = 0;
 
-	for (; words[count] && count < WORDS_MAX; count++)
+	for (; count < WORDS_MAX && words[count]; count++)
 		filled[count] = fill_in(words[count], tool);
 	if (last)
 		filled[count] = kf_strdup(last);
