@@ -174,6 +174,9 @@ static json_t *timing(const struct kf_judgement *j)
 	json_object_set_new(json, "waited_ns", count((int64_t)j->waited_ns));
 	json_object_set_new(json, "clock", json_string(j->shared.device_clock ?
 						       "device" : "kforge"));
+	if (j->delay_count)
+		json_object_set_new(json, "delay_ns_mean", count((int64_t)(
+			j->delay_ns / j->delay_count)));
 	if (j->wall_count) {
 		json_object_set_new(json, "wall_ns_mean", count((int64_t)(
 			j->wall_ns / j->wall_count)));

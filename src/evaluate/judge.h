@@ -40,6 +40,9 @@ struct kf_judgement {
 	uint64_t wall_ns;
 	size_t wall_count;
 	size_t doubted_count;	/* of them: the device's clock lagged behind */
+	/* For how long threads of timed calls waited for a processor. */
+	uint64_t delay_ns;
+	size_t delay_count;
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
 	size_t disturbed_count;		/* pairs of blocks that were taken again */

@@ -436,6 +436,8 @@ enum kf_code kf_block_run(struct kf_judgement *j, struct kf_process *p,
 			j->wall_count++;
 			j->doubted_count += check->call.clock_doubted;
 		}
+		j->delay_ns += check->call.delay_ns;
+		j->delay_count++;
 		calls += check->call.clock_doubted ||
 			disturbed_call(time_ns[i], check->call.delay_ns);
 	}

@@ -172,6 +172,9 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 		return kf_fail(err, KF_E_INPUT, "a call without a deadline");
 	timeout_ns = deadline_ns(w, command, timeout_ns);
 	w->untidy = true;
+	/* One that is not paused may have new threads since the last look. */
+	if (w->driver->two_part && w->in_process)
+		(void)kf_threads_stand(&w->pause.threads);
 	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = kf_talk_transact(w, command, timeout_ns, &took_ns);
 	if (!kf_driver_moves(w->driver))

@@ -82,8 +82,12 @@ static enum kf_code wait_for_hello(struct kf_worker *w, struct kf_err *err)
 	close(w->hello_fd);
 	w->hello_fd = -1;
 	w->pid = pid;
-	if (w->driver->two_part)
+	if (w->driver->two_part) {
+		/* Never paused, but its kernels want processors too. */
+		if (w->in_process)
+			kf_threads_init(&w->pause.threads, pid);
 		return KF_OK;
+	}
 	kf_pause_init(&w->pause, pid);
 	if (!kf_pause_begin(&w->pause) || !kf_pause_settle(&w->pause))
 		return kf_fail(err, KF_E_UNAVAIL, "cannot pause process %d",

@@ -96,6 +96,11 @@ static void test_a_good_program_has_a_time_and_its_plan(void **state)
 	assert_true(v.time_ns > 0);
 	if (!f->device.in_process)
 		assert_true(v.time_ns <= 2 * wall_ns);
+	/* Its kernels' threads are asked whether the machine was busy, where
+	 * the system tells. */
+	if (f->device.in_process && kf_path_exists("/proc/self/schedstat"))
+		assert_true(json_integer_value(json_object_get(timing,
+					"delay_ns_mean")) > 0);
 	plan = json_object_get(v.evidence, "plan");
 	prepare = json_object_get(v.evidence, "plan_prepare");
 	assert_int_equal(json_array_size(plan), 2);
