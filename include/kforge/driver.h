@@ -146,6 +146,8 @@ enum kf_driver_place {
 	KF_DRIVER_RUNNER,	/* where the device is */
 };
 typedef void kf_driver_path_fn(void *arg, const char *path, bool writable);
+/* variable: "NAME=value" */
+typedef void kf_driver_env_fn(void *arg, const char *variable);
 
 /* What a sanitizer found first: "" and 0 where it does not say. */
 struct kf_found {
@@ -293,6 +295,11 @@ struct kf_driver {
 	/* What PyTorch calls this kind of device ("cuda"), so that references
 	 * run on it too; NULL: they run on the processor. */
 	const char *torch_device;
+	/* With torch_device: variables by which PyTorch sees this device alone,
+	 * as its first, and finds its library. device_id may be NULL: the
+	 * first. */
+	void (*torch_env)(const char *device_id, kf_driver_env_fn *add,
+			  void *arg);
 	/* Optional: from now on every forward leaves its operations and their
 	 * times in *trace (borrowed as long as the device is open), and may
 	 * take longer for it. Called after load. NULL: it cannot. */

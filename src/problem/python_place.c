@@ -64,41 +64,20 @@ static void set_env(struct kf_python_place *place,
 	pass_blas_settings(place);
 }
 
-/* torch.compile's compiler looks for the driver's library by a program that no
- * sandbox shows, unless it is told. */
-static void tell_triton(struct kf_python_place *place)
+static void add_variable(void *place, const char *variable)
 {
-	static const char name[] = "/libcuda.so.1";
-
-	for (size_t i = 0; i < place->binds.count; i++) {
-		const char *path = place->binds.bind[i].source;
-		size_t len = strlen(path), tail = sizeof(name) - 1;
-
-		if (len <= tail || strcmp(path + len - tail, name) != 0)
-			continue;
-		kf_python_place_env_take(place,
-					 kf_format("TRITON_LIBCUDA_PATH=%.*s",
-						   (int)(len - tail), path));
-		return;
-	}
+	add_env(place, variable);
 }
 
-/* What the device's driver needs. Torch sees one device only, so it is its
- * first. */
+/* What the device's driver needs, and PyTorch to see that device. */
 static void add_device(struct kf_python_place *place,
 		       const struct kf_python_place_spec *spec)
 {
 	const struct kf_driver *driver = spec->platform->driver;
-	const char *number = spec->device_id ? strrchr(spec->device_id, ':') :
-		NULL;
 
-	kf_python_place_env_take(place, kf_format("CUDA_VISIBLE_DEVICES=%s",
-						  number ? number + 1 : "0"));
-	/* As drivers number them. */
-	add_env(place, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
+	driver->torch_env(spec->device_id, add_variable, place);
 	if (driver->paths)
 		driver->paths(KF_DRIVER_RUNNER, kf_binds_path, &place->binds);
-	tell_triton(place);
 }
 
 char *kf_python_code_folder(struct kf_err *err)

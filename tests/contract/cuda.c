@@ -1009,6 +1009,27 @@ static void test_a_forged_stamp_is_seen_by_the_host(void **state)
 	world_release(&w);
 }
 
+static void add_line(void *arg, const char *variable)
+{
+	kf_buf_printf(arg, "%s\n", variable);
+}
+
+static void test_pytorch_is_shown_one_device(void **state)
+{
+	const struct fixture *f = *state;
+	struct kf_buf env = { .max = 4096 };
+
+	f->driver->torch_env("cuda:1", add_line, &env);
+	assert_non_null(strstr(kf_buf_str(&env), "CUDA_VISIBLE_DEVICES=1\n"));
+	assert_non_null(strstr(kf_buf_str(&env),
+			       "CUDA_DEVICE_ORDER=PCI_BUS_ID\n"));
+	assert_non_null(strstr(kf_buf_str(&env), "tests/standin\n"));
+	kf_buf_clear(&env);
+	f->driver->torch_env(NULL, add_line, &env);
+	assert_non_null(strstr(kf_buf_str(&env), "CUDA_VISIBLE_DEVICES=0\n"));
+	kf_buf_release(&env);
+}
+
 static void test_memory_that_cannot_be_pinned_is_copied(void **state)
 {
 	struct standin s = standin_control();
@@ -1113,6 +1134,7 @@ static const struct CMUnitTest standin_cases[] = {
 	CASE(each_result_has_its_culprit),
 	CASE(a_copy_that_is_refused_is_trouble_of_ours),
 	CASE(a_forged_stamp_is_seen_by_the_host),
+	CASE(pytorch_is_shown_one_device),
 	CASE(memory_that_cannot_be_pinned_is_copied),
 	CASE(graphs_are_made_once),
 	CASE(a_kernel_that_wants_clusters_says_so),

@@ -277,6 +277,7 @@ static void test_table_is_complete(void **state)
 	assert_int_equal(!!d->device_ns, d->two_part);
 	assert_int_equal(!!d->short_of_memory, d->two_part);
 	assert_int_equal(!!d->host_ns, d->two_part);
+	assert_int_equal(!!d->torch_env, !!d->torch_device);
 	assert_int_equal(!!d->paths, d->two_part || d->torch_device);
 	assert_int_equal(!!d->env, !!d->paths);
 	assert_ptr_equal(kf_driver_by_name(d->name), d);

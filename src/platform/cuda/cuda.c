@@ -31,6 +31,7 @@ const struct kf_driver kf_driver_cuda = {
 	.paths = kf_cuda_paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
+	.torch_env = kf_cuda_torch_env,
 	.trace = kf_cuda_trace,
 	.sanitizer = kf_cuda_sanitizer,
 	.clocks = &kf_cuda_clocks,

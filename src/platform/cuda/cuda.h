@@ -38,6 +38,9 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
 /* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
 char *kf_cuda_compiler_path(const char *name);
+/* torch_env of the table. */
+void kf_cuda_torch_env(const char *device_id, kf_driver_env_fn *add,
+		       void *arg);
 /* Calls add for each folder of headers that belongs to the compiler at path,
  * best first. */
 typedef void kf_cuda_folder_fn(void *arg, const char *folder);

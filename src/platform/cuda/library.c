@@ -292,6 +292,33 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		runner_paths(add, arg);
 }
 
+static void add_take(kf_driver_env_fn *add, void *arg, char *variable)
+{
+	add(arg, variable);
+	free(variable);
+}
+
+/* The variables hide all other devices, and number them as we do. Triton looks
+ * for the driver's library by a program that no sandbox shows, unless it is
+ * told. */
+void kf_cuda_torch_env(const char *device_id, kf_driver_env_fn *add, void *arg)
+{
+	const char *number = device_id ? strrchr(device_id, ':') : NULL;
+	char *driver = driver_path();
+
+	add_take(add, arg, kf_format("CUDA_VISIBLE_DEVICES=%s",
+				     number ? number + 1 : "0"));
+	add(arg, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
+	if (driver && strchr(driver, '/')) {
+		char *folder = folder_of(driver, 1);
+
+		add_take(add, arg, kf_format("TRITON_LIBCUDA_PATH=%s",
+					     folder));
+		free(folder);
+	}
+	free(driver);
+}
+
 /* --- opening -------------------------------------------------------------- */
 
 struct entry { const char *symbol; size_t at; };

@@ -29,4 +29,5 @@ const struct kf_driver kf_driver_pytorch_cuda = {
 	.paths = kf_cuda_paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
+	.torch_env = kf_cuda_torch_env,
 };
