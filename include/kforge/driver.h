@@ -319,6 +319,12 @@ struct kf_driver {
 	const char *forward_name, *prepare_name;
 	/* Optional, two-part: each is asked in turn. */
 	const struct kf_sanitizer *sanitizer;
+	/* Optional, in the supervisor: does the device still compute? Runs a
+	 * small program of our own, whose answer is known, in a process of its
+	 * own that ends in time. KF_E_UNAVAIL, with words that follow the
+	 * device's name: it does not. NULL: a device that cannot fall ill. */
+	enum kf_code (*canary)(const char *device_id, uint64_t timeout_ns,
+			       struct kf_err *err);
 	/* Optional, of any driver: the clock rates of its devices. */
 	const struct kf_clock_source *clocks;
 };

@@ -116,6 +116,7 @@ static const char *needs_trust(const char *name, const json_t *value)
 		{ "sandbox", NULL, worth },
 		{ "seed", NULL, worth },
 		{ "unverified", NULL, worth },
+		{ "release", NULL, worth },
 	};
 	const char *text = json_string_value(value);
 

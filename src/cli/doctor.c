@@ -2,6 +2,28 @@
 #include "cli/doctor.h"
 
 #include "cli/cli.h"
+#include "executor/quarantine.h"
+#include "executor/setup.h"
+
+/* Whoever says so has looked at the device. */
+static int release(const struct kf_options *options)
+{
+	struct kf_err err = { 0 };
+	char *lock_path = NULL;
+	bool was = false;
+	enum kf_code code = kf_setup_lock_path(options->cache,
+					       options->release, &lock_path,
+					       &err);
+
+	if (!code)
+		code = kf_quarantine_release(lock_path, &was, &err);
+	free(lock_path);
+	if (code)
+		return kf_cli_fail(&err);
+	printf(was ? "device %s is out of quarantine\n" :
+	       "device %s is not in quarantine\n", options->release);
+	return KF_EXIT_GOOD;
+}
 
 static int doctor(const struct kf_options *options, const char **argument,
 		  size_t argument_count)
@@ -11,10 +33,12 @@ static int doctor(const struct kf_options *options, const char **argument,
 
 	(void)argument;
 	(void)argument_count;
+	if (options->release)
+		return release(options);
 	kf_doctor_files(&d, options);
 	kf_doctor_sandbox(&d, options);
 	kf_doctor_python(&d, options);
-	kf_doctor_platforms(&d);
+	kf_doctor_platforms(&d, options);
 	kf_doctor_export(&d);
 	kf_doctor_clocks(&d);
 	kf_doctor_models(&d);
@@ -33,6 +57,6 @@ const struct kf_command kf_command_doctor = {
 	.name = "doctor",
 	.arguments = "",
 	.summary = "what is there, what is missing, what makes times unreliable",
-	.options = "sandbox python cache json help",
+	.options = "sandbox python cache release json help",
 	.run = doctor,
 };

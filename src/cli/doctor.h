@@ -38,7 +38,8 @@ void kf_doctor_namespaces(struct kf_doctor *d);
 /* Pythons, and why some were passed over. */
 void kf_doctor_python(struct kf_doctor *d, const struct kf_options *options);
 /* Platforms with their compilers, which build our own example, and devices. */
-void kf_doctor_platforms(struct kf_doctor *d);
+void kf_doctor_platforms(struct kf_doctor *d,
+			 const struct kf_options *options);
 /* What exporting a program needs. */
 void kf_doctor_export(struct kf_doctor *d);
 /* What makes times unreliable. */

@@ -8,6 +8,8 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
+#include "executor/quarantine.h"
+#include "executor/setup.h"
 
 #define DEVICES_MAX 16
 #define GIB (1024.0 * 1024 * 1024)
@@ -321,7 +323,20 @@ static void check_clock_rates(struct kf_doctor *d,
 	source->close(watch);
 }
 
-static void check_platform(struct kf_doctor *d, const char *name)
+static void check_quarantine(struct kf_doctor *d, const char *cache,
+			     const char *what, const char *device_id)
+{
+	struct kf_err err = { 0 };
+	char *lock_path = NULL;
+
+	if (kf_setup_lock_path(cache, device_id, &lock_path, &err) ||
+	    kf_quarantine_check(device_id, lock_path, &err))
+		kf_doctor_find(d, KF_FINDING_BAD, what, "%s", err.text);
+	free(lock_path);
+}
+
+static void check_platform(struct kf_doctor *d, const char *cache,
+			   const char *name)
 {
 	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
 	struct kf_platform *platform = NULL;
@@ -344,6 +359,7 @@ static void check_platform(struct kf_doctor *d, const char *name)
 			       info[i].id, info[i].name, info[i].units,
 			       info[i].units == 1 ? "" : "s");
 		check_clock_rates(d, platform, info[i].id);
+		check_quarantine(d, cache, name, info[i].id);
 		kf_device_info_release(&info[i]);
 	}
 out:
@@ -351,7 +367,8 @@ out:
 	free(info);
 }
 
-void kf_doctor_platforms(struct kf_doctor *d)
+void kf_doctor_platforms(struct kf_doctor *d,
+			 const struct kf_options *options)
 {
 	struct kf_err err = { 0 };
 	char **name = NULL;
@@ -360,7 +377,7 @@ void kf_doctor_platforms(struct kf_doctor *d)
 	if (kf_platform_list(&name, &count, &err))
 		kf_doctor_find(d, KF_FINDING_BAD, "platforms", "%s", err.text);
 	for (size_t i = 0; i < count; i++) {
-		check_platform(d, name[i]);
+		check_platform(d, options->cache, name[i]);
 		free(name[i]);
 	}
 	free(name);

@@ -81,6 +81,7 @@ static const struct option option_table[] = {
 	{ 0, "python", "PATH", "a Python that has torch (default: KFORGE_PYTHON, else found)", TEXT, AT(python), NULL, 0 },
 	{ 0, "executor", "WHERE", "who judges: local (default), or folder:DIR: jobs are written there, and `kforge judge DIR` on another machine answers", TEXT, AT(executor), NULL, 0 },
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
+	{ 0, "release", "DEVICE", "take a device out of quarantine (docs/platforms.md)", TEXT, AT(release), NULL, 0 },
 	{ 0, "profiler", "NAME", "one instead of the platform's: perf, threads, callgrind, launches, ncu, nsys, or command:WORDS (docs/profiling.md)", TEXT, AT(profiler), NULL, 0 },
 	{ 'w', "watch", NULL, "go on until Ctrl-C: verify judges again at every save, judge takes jobs as they appear", FLAG, AT(watch), NULL, 0 },
 	{ 0, "explain", NULL, "say why: stages, sets, worst elements, times, and what to do next", FLAG, AT(explain), NULL, 0 },

@@ -1,4 +1,5 @@
 #include "executor/judge.h"
+#include "executor/quarantine.h"
 
 #include <math.h>
 
@@ -158,6 +159,31 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 	};
 }
 
+/* May the device have come to harm? */
+static bool may_have_harmed(enum kf_code code, const struct kf_verdict *verdict)
+{
+	return code ? code != KF_E_CANCELED && code != KF_E_INPUT :
+		verdict->state == KF_RUNTIME_ERROR;
+}
+
+/* Before the next program meets it. */
+static enum kf_code look_at_device(const struct kf_judge_spec *spec,
+				   const struct kf_verdict *verdict,
+				   enum kf_code code, struct kf_err *err)
+{
+	const struct kf_setup *setup = spec->setup;
+	enum kf_code looked = KF_OK;
+
+	if (may_have_harmed(code, verdict))
+		looked = kf_quarantine_look(&(struct kf_quarantine) {
+			.driver = setup->platform->driver,
+			.device_id = setup->device.id,
+			.lock_path = setup->lock_path,
+			.log = setup->problem_spec.log,
+		}, code ? NULL : err);
+	return code ? code : looked;
+}
+
 static enum kf_code judge_one(const struct kf_judge_spec *spec,
 			      struct kf_verdict *out, struct kf_err *err)
 {
@@ -169,6 +195,11 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 
 	req.platform = &platform;
 	*out = (struct kf_verdict) { 0 };
+	if (setup->lock_path)
+		code = kf_quarantine_check(setup->device.id, setup->lock_path,
+					   err);
+	if (code)
+		return code;
 	for (unsigned try = 1; try <= JUDGE_TRIES; try++) {
 		kf_verdict_release(out);
 		code = kf_remove_tree(spec->work_dir, err);
@@ -182,6 +213,7 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 			"harness_error, try %u of %d: %s", try, JUDGE_TRIES,
 			err ? err->text : "");
 	}
+	code = look_at_device(spec, out, code, err);
 	if (!code)
 		kf_verdict_set_health(out, &spec->target->health);
 	if (!code && out->state == KF_COMPILATION_FAILURE &&

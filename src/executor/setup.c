@@ -4,6 +4,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "executor/quarantine.h"
+
 #define DEVICES_MAX 16
 #define BUNDLE_TIMEOUT_NS (600 * KF_NS_PER_S)
 
@@ -61,8 +63,8 @@ enum kf_code kf_setup_device(const struct kf_platform *platform,
 }
 
 /* CACHE/devices/MACHINE-cpu-0.lock: a cache may be shared by machines. */
-static enum kf_code find_lock(const char *cache_asked, const char *device_id,
-			      char **out, struct kf_err *err)
+enum kf_code kf_setup_lock_path(const char *cache_asked, const char *device_id,
+				char **out, struct kf_err *err)
 {
 	struct utsname about;
 	char *cache, *folder = NULL, *name = NULL;
@@ -102,8 +104,11 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		code = kf_setup_device(out->platform, spec->platform,
 				       spec->measure, &out->device, err);
 	if (!code && !spec->away)
-		code = find_lock(spec->cache_path, out->device.id,
-				 &out->lock_path, err);
+		code = kf_setup_lock_path(spec->cache_path, out->device.id,
+					  &out->lock_path, err);
+	if (!code && !spec->away)
+		code = kf_quarantine_check(out->device.id, out->lock_path,
+					   err);
 	if (code)
 		return code;
 	out->handshakes = kf_alloc(sizeof(*out->handshakes));

@@ -47,6 +47,10 @@ struct kf_setup {
 					   this cache on this machine */
 };
 
+/* Of a device's lock, in the cache folder (NULL: the user's). Caller frees. */
+KF_MUST_CHECK enum kf_code kf_setup_lock_path(const char *cache_path,
+		const char *device_id, char **out, struct kf_err *err);
+
 /* The device that "NAME" (the first) or "NAME:INDEX" asks for. KF_E_UNAVAIL if
  * there is none here. The caller releases it. */
 KF_MUST_CHECK enum kf_code kf_setup_device(const struct kf_platform *platform,

@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define DIE_NS		(5 * KF_NS_PER_S)
+#define DIE_POLL_NS	(200 * UINT64_C(1000))
+
 static void silence(void)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -106,6 +109,26 @@ static enum kf_code read_result(int fd, struct kf_buf *result,
 	return n ? kf_fail_errno(err, "cannot read an answer") : KF_OK;
 }
 
+/* One that hangs in a driver dies when the driver lets it: it is not waited for
+ * for ever. */
+static bool reap(pid_t pid, int *status)
+{
+	uint64_t end_ns = kf_now_ns() + DIE_NS;
+	pid_t got = 0;
+
+	while (got != pid) {
+		got = waitpid(pid, status, WNOHANG);
+		if (got < 0 && errno != EINTR)
+			return true;
+		if (got == pid)
+			break;
+		if (kf_now_ns() > end_ns)
+			return false;
+		kf_sleep_ns(DIE_POLL_NS);
+	}
+	return true;
+}
+
 enum kf_code kf_apart_finish(struct kf_apart *apart, uint64_t timeout_ns,
 			     struct kf_buf *result, struct kf_apart_end *end,
 			     struct kf_err *err)
@@ -119,8 +142,8 @@ enum kf_code kf_apart_finish(struct kf_apart *apart, uint64_t timeout_ns,
 	kill(-apart->pid, SIGKILL);
 	if (ending == STILL_RUNNING)
 		kill(apart->pid, SIGKILL);
-	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
-		continue;
+	end->stuck = !reap(apart->pid, &status);
+	end->timed_out |= end->stuck;
 	if (ending == HAS_GONE && WIFSIGNALED(status))
 		end->signal = WTERMSIG(status);
 	if (ending == HAS_ANSWERED)

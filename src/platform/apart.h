@@ -23,6 +23,7 @@ struct kf_apart {
 
 struct kf_apart_end {
 	bool timed_out;		/* and was killed, with what it had started */
+	bool stuck;		/* it did not even die, and is left alone */
 	int signal;		/* that ended it; 0: none */
 };
 

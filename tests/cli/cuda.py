@@ -110,6 +110,40 @@ def test_times_of_a_device_that_is_throttled_are_not_conclusive(scratch):
                for note in verdict["evidence"]["notes"]), verdict
 
 
+ILLEGAL = (KERNELS + 'extern "C" __global__ void illegal(float *y)\n'
+           "{\n\ty[1ll << 44] = 1;\n}\n",
+           HOST.replace("return kf_launch", (
+               'kf_launch(c, "illegal", KF_DIM(1), KF_DIM(1), 0, '
+               "KF_BUF(c->out[0]));\n\treturn kf_launch")))
+
+
+def test_a_device_that_does_not_recover_goes_into_quarantine(scratch):
+    cache = ("--cache", str(scratch / "cache"))
+    ill = {"STANDIN_ILL": "1"}
+    files = list((scratch / "cache" / "devices").glob("*.quarantine"))
+    assert not files, files
+    # A fault from which it recovers leaves nothing behind.
+    result = verify(scratch, *ILLEGAL, options=(*FAST, *cache))
+    assert reason(result) == "runtime_error: device_fault", result
+    assert verify(scratch, options=(*FAST, *cache)).status == EXIT["good"]
+    # One from which it does not is a verdict still, and the last one.
+    result = verify(scratch, *ILLEGAL, options=(*FAST, *cache), env=ill)
+    assert reason(result) == "runtime_error: device_fault", result
+    for _ in range(2):
+        result = verify(scratch, options=(*FAST, *cache))
+        assert result.status == EXIT["unavailable"] and not result.out, result
+        assert "cuda:0 is in quarantine since 20" in result.err, result
+        assert "wrong result" in result.err, result
+        assert "`kforge doctor --release cuda:0`" in result.err, result
+    found = kforge("doctor", "--json", *cache, env=STANDIN).json()
+    assert any(line["finding"] == "bad" and "in quarantine" in line["text"]
+               for line in found), found
+    for words in ("is out of quarantine", "is not in quarantine"):
+        result = kforge("doctor", "--release", "cuda:0", *cache, env=STANDIN)
+        assert result.status == 0 and words in result.out, result
+    assert verify(scratch, options=(*FAST, *cache)).status == EXIT["good"]
+
+
 def test_doctor_tells_of_clock_rates(_):
     rows = ((clocks("1980,2619,0,40"), "cuda:0 runs at 1980 MHz"),
             (clocks("990,2619,20,91"), "slowed down for heat"),
@@ -125,7 +159,8 @@ if REAL:
     test_a_pair_of_blocks_at_another_speed_is_taken_again.skip = \
         test_times_of_a_device_that_is_throttled_are_not_conclusive.skip = \
         test_doctor_tells_of_clock_rates.skip = \
-        "a device's clocks follow no script"
+        test_a_device_that_does_not_recover_goes_into_quarantine.skip = \
+        "a device follows no script"
 
 
 def test_an_error_in_either_file_is_told_with_its_line(scratch):

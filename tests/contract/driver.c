@@ -396,6 +396,31 @@ static void test_slow_compiler_is_a_verdict(void **state)
 	kf_build_release(&build);
 }
 
+/* --- canary --------------------------------------------------------------- */
+
+/* Of a device that is well, of none, and of one that is too slow. */
+static void test_a_canary_tells_a_device_that_computes(void **state)
+{
+	static const struct { const char *id, *words; uint64_t timeout_ns; }
+	rows[] = {
+		{ NULL, NULL, 60 * KF_NS_PER_S },
+		{ "nowhere:7", "nowhere:7", 60 * KF_NS_PER_S },
+		{ NULL, "did not end", 1 },
+	};
+	const struct fixture *f = *state;
+
+	assert_true(f->driver->canary || !f->driver->two_part);
+	for (size_t i = 0; f->driver->canary && i < KF_COUNT(rows); i++) {
+		struct kf_err err = { 0 };
+		enum kf_code code = f->driver->canary(rows[i].id ? rows[i].id :
+				f->info.id, rows[i].timeout_ns, &err);
+
+		if (code != (rows[i].words ? KF_E_UNAVAIL : KF_OK) ||
+		    (rows[i].words && !strstr(err.text, rows[i].words)))
+			fail_msg("row %zu: %s", i, err.text);
+	}
+}
+
 /* --- open and load ------------------------------------------------------ */
 
 static void test_unknown_device_is_refused(void **state)
@@ -649,6 +674,8 @@ static const struct CMUnitTest builds[] = {
 	CASE(malformed_build_is_refused),
 	CASE(missing_compiler_is_our_trouble),
 	CASE(slow_compiler_is_a_verdict),
+	/* It forks, too. */
+	CASE(a_canary_tells_a_device_that_computes),
 };
 
 static const struct CMUnitTest opens[] = {

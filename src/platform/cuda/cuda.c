@@ -34,5 +34,6 @@ const struct kf_driver kf_driver_cuda = {
 	.torch_env = kf_cuda_torch_env,
 	.trace = kf_cuda_trace,
 	.sanitizer = kf_cuda_sanitizer,
+	.canary = kf_cuda_canary,
 	.clocks = &kf_cuda_clocks,
 };

@@ -15,6 +15,7 @@
  *	fault.c      what a program did wrong, in sentences
  *	sanitize.c   the words of compute-sanitizer
  *	nvml.c       how fast a device runs
+ *	canary.c     does a device still compute?
  *	free.c       programs with host code of their own, and their table
  *	cuda.c       the table
  */
@@ -78,6 +79,10 @@ void kf_cuda_arch(int major, int minor, char arch[32]);
 /* Takes about half a second; what cannot be measured stays 0. */
 void kf_cuda_measure(const struct kf_cuda_api *api, int device,
 		     struct kf_cuda_measured *out);
+
+/* --- canary.c: as in the table -------------------------------------------- */
+enum kf_code kf_cuda_canary(const char *device_id, uint64_t timeout_ns,
+			    struct kf_err *err);
 
 /* --- nvml.c --------------------------------------------------------------- */
 extern const struct kf_clock_source kf_cuda_clocks;

@@ -222,5 +222,8 @@ const struct kf_driver kf_driver_cuda_free = {
 	.paths = kf_cuda_paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
+	.torch_env = kf_cuda_torch_env,
+	.canary = kf_cuda_canary,
+	.clocks = &kf_cuda_clocks,
 	.compiler_path = kf_cuda_compiler_path,
 };

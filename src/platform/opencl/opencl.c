@@ -90,6 +90,7 @@ const struct kf_driver kf_driver_opencl = {
 	.short_of_memory = kf_opencl_short_of_memory,
 	.paths = paths,
 	.env = env,
+	.canary = kf_opencl_canary,
 	.trace = kf_opencl_trace,
 	.sanitizer = kf_opencl_sanitizer,
 };

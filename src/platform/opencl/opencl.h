@@ -13,6 +13,7 @@
  *	memory.c    memory, and what was written where nothing may be
  *	run.c       calls, and what went wrong in them
  *	sanitize.c  the words of a simulator that checks kernels
+ *	canary.c    does a device still compute?
  *	opencl.c    the table
  */
 #ifndef KF_PLATFORM_OPENCL_H
@@ -46,6 +47,9 @@ uint64_t kf_opencl_device_ns(const struct kf_device *dev);
 uint64_t kf_opencl_host_ns(const struct kf_device *dev);
 const char *kf_opencl_fault(const struct kf_device *dev);
 bool kf_opencl_short_of_memory(const struct kf_device *dev);
+/* canary.c */
+enum kf_code kf_opencl_canary(const char *device_id, uint64_t timeout_ns,
+			      struct kf_err *err);
 void kf_opencl_trace(struct kf_device *dev, struct kf_trace *trace);
 void kf_opencl_close(struct kf_device *dev);
 

@@ -30,4 +30,6 @@ const struct kf_driver kf_driver_pytorch_cuda = {
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
 	.torch_env = kf_cuda_torch_env,
+	.canary = kf_cuda_canary,
+	.clocks = &kf_cuda_clocks,
 };
