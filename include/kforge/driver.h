@@ -50,6 +50,8 @@ struct kf_device_info {
 	char id[32];		/* "cpu:0", "null:0"; unique in this driver */
 	char name[96];		/* for people, as the machine gives it */
 	char arch[32];		/* for compilers: "x86-64", "sm_90" */
+	char driver[48];	/* version of the vendor's driver; "" if there is
+				   none: times belong to one */
 	uint64_t memory_bytes;	/* 0 if unknown */
 	unsigned units;		/* cores that may be used; 0 if unknown */
 	/* Its kernels run on this machine's processor, in the runner's process:

@@ -4,6 +4,7 @@
 unless a problem says otherwise, and `put` brings the rest.
 """
 
+import contextlib
 import time
 
 import torch
@@ -11,6 +12,9 @@ import torch
 from .failure import Refused
 
 FLUSH_BYTES_MIN = 64 << 20
+LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel",
+            "cuLaunchKernelEx", "cudaGraphLaunch",
+            "cudaLaunchCooperativeKernel")
 GATE_NS_MAX = 20_000_000
 GATE_NS_LEAST = 20_000
 
@@ -46,6 +50,47 @@ def memory_bytes():
     """All that the device has; None: it is the processor."""
     return None if is_cpu() else \
         torch.cuda.get_device_properties(_device).total_memory
+
+
+def driver():
+    """The newest CUDA that the driver knows: "13.0"; None if it is unknown."""
+    ask = getattr(torch._C, "_cuda_getDriverVersion", None)
+    version = ask() if ask else 0
+    return "CUDA %d.%d" % (version // 1000, version % 1000 // 10) \
+        if version else None
+
+
+def memory_peak(call):
+    """Bytes that tensors took at most, what was there before included."""
+    torch.cuda.reset_peak_memory_stats(_device)
+    call()
+    settle()
+    return torch.cuda.max_memory_allocated(_device)
+
+
+def launches(call):
+    """Kernels that a call launches; None where torch's profiler cannot tell."""
+    try:
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU,
+                                 ProfilerActivity.CUDA]) as found:
+            call()
+            settle()
+        return sum(event.count for event in found.key_averages()
+                   if event.key in LAUNCHES) or None
+    except Exception:   # its library is not everywhere
+        return None
+
+
+@contextlib.contextmanager
+def tf32():
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    matmul.allow_tf32 = cudnn.allow_tf32 = True
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before
 
 
 def holds(tensor):

@@ -55,7 +55,8 @@ def main(request):
         say("ready " + json.dumps({"torch": str(torch.__version__),
                                    "threads": torch.get_num_threads(),
                                    "way": server.way, "ways": server.ways,
-                                   "note": server.note}))
+                                   "note": server.note,
+                                   "device": server.about}))
         for line in lines:
             word, _, argument = line.strip().partition(" ")
             if word != "run":
@@ -114,6 +115,7 @@ class Server:
         self.way = "eager"
         self.ways = {}      # ns of each
         self.note = ""      # why there is no compiled way
+        self.about = None   # of a device's baseline
 
     def warm(self):
         start = time.perf_counter_ns()
@@ -142,8 +144,12 @@ class Server:
         """Warms up; settles which way is timed."""
         self.run(False)     # loads libraries, compiles: no time of a call
         self.warm()
-        if not may_compile:
-            return
+        if may_compile:
+            self.compare_compiled()
+        if not device.is_cpu():
+            self.describe()
+
+    def compare_compiled(self):
         ways = {"eager": self.module}
         try:
             self.module = torch.compile(self.module)
@@ -157,6 +163,25 @@ class Server:
             self.ways, self.way = {}, "eager"
         self.module = ways[self.way]
         device.release()
+
+    def describe(self):
+        """What stands beside the time of the way that is timed. Eager's time
+        with TF32 is told, and compared with nothing."""
+        clock, timed = self.clock, self.module
+        self.about = {"driver": device.driver()}
+        try:
+            self.about["memory_bytes_peak"] = device.memory_peak(
+                lambda: self.run(False))
+            self.clock = None       # its gate is a kernel too
+            self.about["launches"] = device.launches(lambda: self.run(False))
+            self.clock, self.module = clock, self.reference.module
+            with device.tf32():
+                self.run(False)     # other kernels are loaded
+                self.about["eager_tf32_ns"] = statistics.median(
+                    self.run(False)[0] for _ in range(COMPARE_CALLS))
+        except Exception as error:  # the time stands without it
+            self.note = one_line("beside the baseline: %s" % error)
+        self.clock, self.module = clock, timed
 
     def time(self, call):
         if self.clock:

@@ -159,8 +159,9 @@ static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
 	}
 	kf_cli_time(a->time_ns, time);
 	kf_cli_time(a->baseline_ns, baseline);
-	kf_buf_printf(out, " | %u | %s | %s %s |", a->number, time, a->baseline,
-		      baseline);
+	kf_buf_printf(out, " | %u | %s | %s %s%s%s%s |", a->number, time,
+		      a->baseline, baseline, a->baseline_about[0] ? " (" : "",
+		      a->baseline_about, a->baseline_about[0] ? ")" : "");
 	for (int g = 0; g < KF_AGAINST_COUNT; g++)
 		put_ratio(best->ratio[g], out);
 	if (a->speedup_low > 0)

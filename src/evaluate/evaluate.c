@@ -190,13 +190,35 @@ static void note_ways(const struct kf_baseline *baseline,
 		      struct kf_verdict *out)
 {
 	const struct kf_baseline_info *about = kf_baseline_about(baseline);
+	json_t *json = about->about ? json_deep_copy(about->about) :
+		json_object();
 
+	json_object_set_new(json, "way", json_string(about->way));
+	json_object_set_new(json, "version", json_string(about->version));
+	json_object_set_new(json, "eager_ns", kf_json_number(about->eager_ns));
+	json_object_set_new(json, "compile_ns",
+			    kf_json_number(about->compile_ns));
+	out->baseline_about = json;
 	if (!(about->compile_ns > 0))
 		return;
 	snprintf(out->baseline_way, sizeof(out->baseline_way), "%s",
 		 about->way);
 	out->eager_ns = about->eager_ns;
 	out->compile_ns = about->compile_ns;
+}
+
+/* Which way it was, as it was told when it was measured. */
+static void note_stored(const json_t *about, struct kf_verdict *out)
+{
+	double compile_ns = kf_json_real(about, "compile_ns", 0);
+
+	out->baseline_about = about ? json_deep_copy(about) : NULL;
+	if (!(compile_ns > 0))
+		return;
+	snprintf(out->baseline_way, sizeof(out->baseline_way), "%s",
+		 kf_json_str(about, "way", "eager"));
+	out->eager_ns = kf_json_real(about, "eager_ns", (double)NAN);
+	out->compile_ns = compile_ns;
 }
 
 static void compare_to_baseline(struct kf_judgement *j)
@@ -211,6 +233,7 @@ static void compare_to_baseline(struct kf_judgement *j)
 		out->speedup = j->ratio;
 	} else if (j->req->baseline_stored_ns) {
 		out->baseline_ns = (double)j->req->baseline_stored_ns;
+		note_stored(j->req->baseline_stored_about, out);
 		out->speedup.ratio = out->baseline_ns / out->time_ns;
 	}
 }

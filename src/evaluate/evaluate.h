@@ -60,6 +60,7 @@ struct kf_evaluate_request {
 	const struct kf_bundle *bundle;
 	struct kf_baseline *baseline;	/* NULL unless LIVE */
 	uint64_t baseline_stored_ns;	/* for STORED */
+	const json_t *baseline_stored_about;	/* likewise; or NULL */
 	enum kf_rules rules;		/* which one decides; both are recorded */
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* an empty folder of ours */
@@ -115,6 +116,8 @@ struct kf_verdict {
 	 * "compile"; "" if only one was tried), and what each took alone. */
 	char baseline_way[16];
 	double eager_ns, compile_ns;	/* NaN: not tried */
+	json_t *baseline_about;		/* owned; versions, memory, launches
+					   (docs/judging.md); NULL: no baseline */
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
 					   for STORED only .ratio is set */
 	bool conclusive;		/* the interval became narrow enough */
@@ -169,5 +172,9 @@ KF_MUST_CHECK enum kf_code kf_verdict_from_json(const json_t *json,
 		struct kf_verdict *out, struct kf_err *err);
 /* Adds a verdict in words for people: some lines of plain text. */
 void kf_verdict_explain(const struct kf_verdict *verdict, struct kf_buf *out);
+
+/* "torch 2.9.1, driver 580.65, 5 launches, peak memory 2.1 GB", as far as a
+ * verdict's baseline_about tells; returns out. */
+const char *kf_baseline_words(const json_t *about, char out[160]);
 
 #endif

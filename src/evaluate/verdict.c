@@ -57,6 +57,8 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	kf_buf_release(&verdict->text);
 	json_decref(verdict->evidence);
 	verdict->evidence = NULL;
+	json_decref(verdict->baseline_about);
+	verdict->baseline_about = NULL;
 	json_decref(verdict->told);
 	verdict->told = NULL;
 }
@@ -161,6 +163,8 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 		json_object_set_new(json, "baseline_ways", json_pack(
 			"{s:o, s:o}", "eager", kf_json_number(v->eager_ns),
 			"compile", kf_json_number(v->compile_ns)));
+	if (v->baseline_about)
+		json_object_set(json, "baseline_about", v->baseline_about);
 	json_object_set_new(json, "baseline_live",
 			    json_boolean(v->baseline_live));
 	json_object_set_new(json, "speedup", ratio_to_json(&v->speedup));
@@ -208,9 +212,53 @@ static void say_time(double ns, struct kf_buf *out)
 	kf_buf_puts(out, kf_time_words(ns, 4, words));
 }
 
+/* An addition to a list in words. */
+static void put_word(char out[160], const char *fmt, ...)
+	KF_PRINTF(2, 3);
+
+static void put_word(char out[160], const char *fmt, ...)
+{
+	size_t len = strlen(out);
+	va_list ap;
+
+	if (len && len < 158)
+		memcpy(out + len, ", ", 3);
+	len = strlen(out);
+	va_start(ap, fmt);
+	vsnprintf(out + len, 160 - len, fmt, ap);
+	va_end(ap);
+}
+
+const char *kf_baseline_words(const json_t *about, char out[160])
+{
+	const char *version = kf_json_str(about, "version", "");
+	const char *driver = kf_json_str(about, "driver", "");
+	double tf32_ns = kf_json_real(about, "eager_tf32_ns", 0);
+	int64_t launches = kf_json_int(about, "launches", 0);
+	int64_t bytes = kf_json_int(about, "memory_bytes_peak", 0);
+	char time[32];
+
+	out[0] = '\0';
+	if (version[0])
+		put_word(out, "%s%.60s", version[0] >= '0' &&
+			 version[0] <= '9' ? "torch " : "", version);
+	if (driver[0])
+		put_word(out, "driver %.40s", driver);
+	if (launches > 0)
+		put_word(out, "%lld launch%s", (long long)launches,
+			 launches == 1 ? "" : "es");
+	if (bytes > 0)
+		put_word(out, "peak memory %.3g GB", (double)bytes / 1e9);
+	if (tf32_ns > 0)
+		put_word(out, "eager with TF32 %s",
+			 kf_time_words(tf32_ns, 4, time));
+	return out;
+}
+
 static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 {
 	size_t worst = kf_shapes_worst(v);
+	char words[160];
 
 	kf_buf_puts(out, v->shape_count ? "means over all shapes: " :
 		    "time: ");
@@ -235,6 +283,9 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 			      v->shape[worst].speedup.ratio,
 			      v->shape[worst].name);
 	kf_buf_puts(out, "\n");
+	if (v->baseline_about && kf_baseline_words(v->baseline_about,
+						   words)[0])
+		kf_buf_printf(out, "      baseline: %s\n", words);
 	if (!v->conclusive)
 		kf_buf_puts(out, "      not conclusive: the interval is wide, "
 			    "or the time is too short to measure well\n");

@@ -36,6 +36,8 @@ static void read_times(const json_t *json, struct kf_verdict *out)
 	if (json_is_object(ways))
 		copy(out->baseline_way, sizeof(out->baseline_way),
 		     kf_json_str(json, "baseline", ""));
+	out->baseline_about = json_incref(json_object_get(json,
+							  "baseline_about"));
 	out->baseline_live = kf_json_bool(json, "baseline_live", false);
 	out->conclusive = kf_json_bool(json, "conclusive", false);
 }

@@ -141,6 +141,7 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.bundle = &spec->target->bundle,
 		.baseline = spec->target->baseline,
 		.baseline_stored_ns = spec->target->baseline_stored_ns,
+		.baseline_stored_about = spec->target->baseline_stored_about,
 		.rules = spec->rules,
 		.source_dir = spec->source_dir,
 		.work_dir = spec->work_dir,
@@ -221,7 +222,8 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 		code = prove_compiler(setup, spec->work_dir, err);
 	if (!code && out->baseline_live && out->baseline_ns > 0)
 		code = kf_baseline_store(problem_spec, &spec->target->problem,
-					 (uint64_t)out->baseline_ns, err);
+					 (uint64_t)out->baseline_ns,
+					 out->baseline_about, err);
 	return code;
 }
 

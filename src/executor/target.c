@@ -104,10 +104,11 @@ enum kf_code kf_target_open_take_problem(const struct kf_setup *setup,
 					 &out->baseline, err);
 	if (!code && setup->baseline == KF_BASELINE_STORED &&
 	    !kf_baseline_stored(spec, &out->problem, &out->baseline_stored_ns,
-				measured_at))
+				measured_at, &out->baseline_stored_about))
 		kf_logf(spec->log, KF_LOG_WARN, "no baseline of %s is stored "
-			"yet, so there is no speed-up; judge once with "
-			"--baseline live", out->problem.name);
+			"yet for this device, driver and version, so there is "
+			"no speed-up; judge once with --baseline live",
+			out->problem.name);
 	/* Last: a live baseline imports torch meanwhile. */
 	if (!code)
 		code = kf_health_open(&out->bundle, &limits, &out->health,
@@ -179,6 +180,7 @@ void kf_target_release(struct kf_target *target)
 		kf_target_release(&target->more[i]);
 	free(target->more);
 	kf_baseline_free(target->baseline);
+	json_decref(target->baseline_stored_about);
 	kf_health_release(&target->health);
 	kf_bundle_release(&target->bundle);
 	kf_problem_release(&target->problem);

@@ -15,6 +15,7 @@ struct kf_target {
 	struct kf_health health;
 	struct kf_baseline *baseline;	/* NULL unless live */
 	uint64_t baseline_stored_ns;	/* 0: none */
+	json_t *baseline_stored_about;	/* owned; or NULL */
 	struct kf_target *more;		/* owned; one shape each, none below them */
 	size_t more_count;
 };

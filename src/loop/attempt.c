@@ -93,6 +93,7 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 		 kf_problem_baseline(verdict->kind));
 	attempt->eager_ns = verdict->eager_ns;
 	attempt->compile_ns = verdict->compile_ns;
+	kf_baseline_words(verdict->baseline_about, attempt->baseline_about);
 	worst = kf_shapes_worst(verdict);
 	if (worst < verdict->shape_count)
 		set_worst(attempt, verdict->shape[worst].name,
@@ -195,6 +196,8 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 	ways = json_object_get(verdict, "baseline_ways");
 	a->eager_ns = kf_json_real(ways, "eager", (double)NAN);
 	a->compile_ns = kf_json_real(ways, "compile", (double)NAN);
+	kf_baseline_words(json_object_get(verdict, "baseline_about"),
+			  a->baseline_about);
 	worst = json_object_get(verdict, "worst_shape");
 	set_worst(a, kf_json_str(worst, "name", ""),
 		  kf_json_real(worst, "speedup", (double)NAN));

@@ -30,6 +30,7 @@ struct kf_attempt {
 	bool kernelbench_good;		/* by the benchmark's own rule */
 	char baseline[16];		/* what baseline_ns is of: "eager" ... */
 	double eager_ns, compile_ns;	/* each by itself; NaN: not tried */
+	char baseline_about[160];	/* kf_baseline_words */
 	char worst_shape[KF_SHAPE_NAME];	/* "" unless judged on several */
 	double worst_speedup;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */

@@ -16,9 +16,11 @@ struct kf_baseline {
 void kf_baseline_process_free(struct kf_baseline_process *process)
 {
 	char *name = process ? process->name : NULL;
+	json_t *about = process ? process->info.about : NULL;
 
 	if (process)
 		process->table->free(process);
+	json_decref(about);
 	free(name);
 }
 

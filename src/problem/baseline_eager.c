@@ -222,6 +222,8 @@ static void take_ways(struct kf_baseline_process *base, const json_t *about)
 								"eager"));
 	base->info.compile_ns = json_number_value(json_object_get(ways,
 								  "compile"));
+	json_decref(base->info.about);
+	base->info.about = json_incref(json_object_get(about, "device"));
 }
 
 static enum kf_code wait_ready(struct eager *b, struct kf_err *err)

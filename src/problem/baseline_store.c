@@ -3,7 +3,7 @@
 #include "problem/kind.h"
 #include "problem/reference.h"
 
-#define FORMAT 2
+#define FORMAT 3
 
 /* The processor by its name; what else decides a time is in the key too. */
 static void device_name(char out[128])
@@ -36,6 +36,7 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 {
 	char device[128], hash[KF_HASH_HEX];
 	char *cache, *folder = NULL, *text = NULL;
+	const char *driver = "";
 	enum kf_code code = kf_cache_folder(spec->cache_path, &cache, err);
 
 	*about = NULL;
@@ -43,12 +44,14 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 	if (code)
 		goto out;
 	if (kf_problem_on_device(spec))
+		driver = spec->device_driver ? spec->device_driver : "";
+	if (kf_problem_on_device(spec))
 		snprintf(device, sizeof(device), "%s", spec->device_name);
 	else
 		device_name(device);
-	*about = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s}",
+	*about = json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s}",
 			   "format", FORMAT, "problem", problem->hash,
-			   "device", device, "threads", (int)spec->threads,
+			   "device", device, "driver", driver, "threads", (int)spec->threads,
 			   "baseline", kf_problem_baseline(problem->kind),
 			   "precision", "as declared");
 	if (*about)
@@ -76,13 +79,15 @@ out:
 
 bool kf_baseline_stored(const struct kf_problem_spec *spec,
 			const struct kf_problem *problem,
-			uint64_t *time_ns_median, char measured_at[32])
+			uint64_t *time_ns_median, char measured_at[32],
+			json_t **told)
 {
 	json_t *about, *kept = NULL;
 	int64_t time_ns = 0;
 	char *path;
 
 	*time_ns_median = 0;
+	*told = NULL;
 	measured_at[0] = '\0';
 	if (find_entry(spec, problem, &about, &path, NULL) == KF_OK &&
 	    kf_path_exists(path) && kf_json_read(path, &kept, NULL) == KF_OK) {
@@ -90,8 +95,10 @@ bool kf_baseline_stored(const struct kf_problem_spec *spec,
 		snprintf(measured_at, 32, "%s",
 			 kf_json_str(kept, "measured_at", ""));
 	}
-	if (time_ns > 0)
+	if (time_ns > 0) {
 		*time_ns_median = (uint64_t)time_ns;
+		*told = json_incref(json_object_get(kept, "about"));
+	}
 	json_decref(kept);
 	json_decref(about);
 	free(path);
@@ -100,7 +107,8 @@ bool kf_baseline_stored(const struct kf_problem_spec *spec,
 
 enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 			       const struct kf_problem *problem,
-			       uint64_t time_ns_median, struct kf_err *err)
+			       uint64_t time_ns_median, const json_t *told,
+			       struct kf_err *err)
 {
 	json_t *about;
 	char *path;
@@ -112,6 +120,9 @@ enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 		json_object_set_new(about, "time_ns_median",
 				    json_integer((json_int_t)time_ns_median));
 		json_object_set_new(about, "measured_at", json_string(now));
+		if (told)
+			json_object_set_new(about, "about",
+					    json_deep_copy(told));
 		code = kf_json_write(path, about, err);
 	}
 	json_decref(about);

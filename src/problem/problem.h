@@ -57,6 +57,7 @@ struct kf_problem_spec {
 	const char *device_id;		/* "cuda:1", and its name: of a device that
 					   PyTorch uses; else not looked at */
 	const char *device_name;
+	const char *device_driver;	/* its driver's version; NULL: unknown */
 	const char *python;		/* NULL: KFORGE_PYTHON, else found */
 	const char *cache_path;		/* NULL: $XDG_CACHE_HOME/kforge, ~/.cache/kforge */
 	unsigned threads;		/* for references and candidates; >= 1 */
@@ -256,6 +257,9 @@ struct kf_baseline_info {
 				   tried; 0: not tried, or it failed */
 	unsigned threads;
 	uint64_t ready_ns;	/* from start to ready for the first call */
+	/* Owned; what more a baseline on a device tells of itself, as
+	 * "baseline_about" of verdicts has it (docs/judging.md); or NULL. */
+	json_t *about;
 };
 
 /* Begins to start it (imports torch in the background: seconds) and returns
@@ -281,15 +285,17 @@ KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);
 
-/* The last baseline measured for this problem on this device with this torch
- * or compile command, number of threads and precision; kept apart from the
+/* The last baseline measured for this problem on this device with this driver
+ * and torch or compile command, number of threads and precision; kept apart from the
  * bundle. false: none. */
 bool kf_baseline_stored(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t *time_ns_median,
-		char measured_at[32]);
+		char measured_at[32], json_t **about);
+/* about: NULL, or kept beside the time; kf_baseline_stored gives a new reference
+ * to it, or NULL. */
 enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t time_ns_median,
-		struct kf_err *err);
+		const json_t *about, struct kf_err *err);
 
 /* A Python with torch: spec->python, KFORGE_PYTHON, then python3 on PATH,
  * /usr/bin/python3. Caller frees *path. KF_E_UNAVAIL says what to install. */

@@ -67,6 +67,8 @@ def test_a_live_baseline_gives_a_speedup(_):
     verdict = result.json()
     assert verdict["state"] == "correct", result
     assert verdict["baseline_ns"] > 0 and verdict["baseline_live"], result
+    about = verdict["baseline_about"]
+    assert about["way"] == "eager" and about["version"], result
     ratio = verdict["speedup"]
     assert ratio["low"] <= ratio["ratio"] <= ratio["high"], result
 

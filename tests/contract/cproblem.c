@@ -398,15 +398,17 @@ static void test_a_baseline_is_stored_by_its_command(void **state)
 	struct kf_problem problem;
 	char *command[64], at[32];
 	struct kf_platform other;
+	json_t *told;
 	uint64_t time_ns;
 	size_t i = 0;
 
 	assert_int_equal(kf_problem_read(&spec, &problem, NULL), KF_OK);
 	assert_int_equal(kf_platform_load("cpu", &cpu, NULL), KF_OK);
 	spec.platform = cpu;
-	assert_int_equal(kf_baseline_store(&spec, &problem, 4321, NULL),
-			 KF_OK);
-	assert_true(kf_baseline_stored(&spec, &problem, &time_ns, at));
+	assert_int_equal(kf_baseline_store(&spec, &problem, 4321, NULL,
+					   NULL), KF_OK);
+	assert_true(kf_baseline_stored(&spec, &problem, &time_ns, at, &told));
+	assert_null(told);
 	assert_int_equal(time_ns, 4321);
 	for (; cpu->command[i] && i + 2 < KF_COUNT(command); i++)
 		command[i] = cpu->command[i];
@@ -415,7 +417,7 @@ static void test_a_baseline_is_stored_by_its_command(void **state)
 	other = *cpu;
 	other.command = command;
 	spec.platform = &other;
-	assert_false(kf_baseline_stored(&spec, &problem, &time_ns, at));
+	assert_false(kf_baseline_stored(&spec, &problem, &time_ns, at, &told));
 	kf_platform_free(cpu);
 	kf_problem_release(&problem);
 }

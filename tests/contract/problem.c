@@ -286,24 +286,29 @@ static void test_stored_baseline_belongs_to_its_threads(void **state)
 {
 	struct place *p = *state;
 	struct kf_problem problem;
+	json_t *about = json_pack("{s:s}", "way", "compile"), *told;
 	char measured_at[32];
 	uint64_t time_ns;
 
 	need_torch(p);
 	assert_int_equal(kf_problem_read(&p->spec, &problem, NULL), KF_OK);
 	assert_false(kf_baseline_stored(&p->spec, &problem, &time_ns,
-					measured_at));
-	assert_int_equal(kf_baseline_store(&p->spec, &problem, 12345, NULL),
-			 KF_OK);
-	assert_int_equal(kf_baseline_store(&p->spec, &problem, 12346, NULL),
-			 KF_OK);
+					measured_at, &told));
+	assert_null(told);
+	assert_int_equal(kf_baseline_store(&p->spec, &problem, 12345, NULL,
+					   NULL), KF_OK);
+	assert_int_equal(kf_baseline_store(&p->spec, &problem, 12346, about,
+					   NULL), KF_OK);
 	assert_true(kf_baseline_stored(&p->spec, &problem, &time_ns,
-				       measured_at));
+				       measured_at, &told));
 	assert_int_equal(time_ns, 12346);
+	assert_true(json_equal(told, about));
+	json_decref(told);
+	json_decref(about);
 	assert_int_equal(strlen(measured_at), 20);
 	p->spec.threads = 1;
 	assert_false(kf_baseline_stored(&p->spec, &problem, &time_ns,
-					measured_at));
+					measured_at, &told));
 	p->spec.threads = 2;
 	kf_problem_release(&problem);
 }

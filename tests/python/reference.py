@@ -820,6 +820,43 @@ class Serving(Case):
         lines.close()
         here.close()
 
+    def test_what_stands_beside_a_devices_time(self):
+        here, there = socket.socketpair()
+        arena = os.memfd_create("arena")
+        os.ftruncate(arena, 4096)
+        server = serve.Server({
+            "problem": self.file(model("return x + 1", "torch.ones(3)")),
+            "threads": 1, "arena": arena, "arena_bytes": 4096,
+            "inputs": [{"offset": 0, "dtype": "float32", "shape": [3]}],
+            "weights": []})
+        seen = []
+
+        def watched(value):
+            def ask(call):
+                call()
+                seen.append((value, server.clock))
+                return value
+            return ask
+
+        server.clock = clock = type("Clock", (), {"time": staticmethod(
+            lambda call: (call(), 7 if torch.backends.cuda.matmul.allow_tf32
+                          else 9))})
+        before = serve.device.memory_peak, serve.device.launches
+        serve.device.memory_peak = watched(100)
+        serve.device.launches = watched(3)
+        try:
+            server.describe()
+        finally:
+            serve.device.memory_peak, serve.device.launches = before
+            here.close()
+            there.close()
+        self.assertEqual(server.about["memory_bytes_peak"], 100)
+        self.assertEqual(server.about["launches"], 3)
+        self.assertEqual(server.about["eager_tf32_ns"], 7)
+        self.assertEqual(seen, [(100, clock), (3, None)])
+        self.assertIs(server.clock, clock)
+        self.assertFalse(torch.backends.cuda.matmul.allow_tf32)
+
     def ways(self, compiled):
         """What a server says of itself with that in torch.compile's place."""
         path = self.file(model("for _ in range(20): x = x * self.p\nreturn x",

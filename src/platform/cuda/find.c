@@ -165,11 +165,27 @@ void kf_cuda_arch(int major, int minor, char arch[32])
 	snprintf(arch, 32, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
 }
 
+/* As the kernel's module has it, else what the library says of itself. */
+static void tell_driver(const struct kf_cuda_facts *facts, char out[48])
+{
+	struct kf_buf text = { .max = 40 };
+
+	snprintf(out, 48, "CUDA %d.%d", facts->driver_version / 1000,
+		 facts->driver_version % 1000 / 10);
+	if (kf_file_read("/sys/module/nvidia/version", &text, NULL) == KF_OK &&
+	    text.len)
+		snprintf(out, 48, "%.*s",
+			 (int)strcspn(kf_buf_str(&text), " \n"),
+			 kf_buf_str(&text));
+	kf_buf_release(&text);
+}
+
 static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
 {
 	snprintf(info->id, sizeof(info->id), "cuda:%d", facts->ordinal);
 	snprintf(info->name, sizeof(info->name), "%s", facts->name);
 	kf_cuda_arch(facts->major, facts->minor, info->arch);
+	tell_driver(facts, info->driver);
 	info->memory_bytes = facts->memory_bytes;
 	info->units = (unsigned)facts->units;
 	info->ceiling = (struct kf_ceilings) {
