@@ -116,8 +116,8 @@ struct kf_verdict {
 	 * "compile"; "" if only one was tried), and what each took alone. */
 	char baseline_way[16];
 	double eager_ns, compile_ns;	/* NaN: not tried */
-	json_t *baseline_about;		/* owned; versions, memory, launches
-					   (docs/judging.md); NULL: no baseline */
+	/* Owned; versions, memory, launches (docs/judging.md); NULL: none. */
+	json_t *baseline_about;
 	struct kf_ratio speedup;	/* NaN without a live baseline's blocks;
 					   for STORED only .ratio is set */
 	bool conclusive;		/* the interval became narrow enough */

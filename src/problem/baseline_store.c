@@ -51,8 +51,9 @@ static enum kf_code find_entry(const struct kf_problem_spec *spec,
 		device_name(device);
 	*about = json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s}",
 			   "format", FORMAT, "problem", problem->hash,
-			   "device", device, "driver", driver, "threads", (int)spec->threads,
-			   "baseline", kf_problem_baseline(problem->kind),
+			   "device", device, "driver", driver, "threads",
+			   (int)spec->threads, "baseline",
+			   kf_problem_baseline(problem->kind),
 			   "precision", "as declared");
 	if (*about)
 		code = kf_problem_tables[problem->kind]->describe(spec, *about,

@@ -286,13 +286,13 @@ const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);
 
 /* The last baseline measured for this problem on this device with this driver
- * and torch or compile command, number of threads and precision; kept apart from the
- * bundle. false: none. */
+ * and torch or compile command, number of threads and precision; kept apart
+ * from the bundle. false: none. */
 bool kf_baseline_stored(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t *time_ns_median,
 		char measured_at[32], json_t **about);
-/* about: NULL, or kept beside the time; kf_baseline_stored gives a new reference
- * to it, or NULL. */
+/* about: NULL, or kept beside the time; kf_baseline_stored gives a new
+ * reference to it, or NULL. */
 enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t time_ns_median,
 		const json_t *about, struct kf_err *err);
