@@ -42,6 +42,10 @@ class Program:
         self.story, self.facts = read_comment(head)
         self.prefix = prefix
 
+    def is_plain(self):
+        """One file in C for the processor: needs no device and no PyTorch."""
+        return len(self.paths) == 1 and self.paths[0].suffix == ".c"
+
     def fact(self, name, default=None):
         return self.facts.get(name, default)
 

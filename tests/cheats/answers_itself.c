@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FORWARD = 4, SLOW = 60 };	/* so slow that it is worth while */
+enum { FORWARD = 4, SLOW = 15 };	/* so slow that it is worth while */
 
 static float kept[MOST];
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One program of each class of cheats, for `make check`; `make cheats` has all
-of them."""
+"""One program of each class of cheats, of those in C for the processor, for
+`make check`; `make cheats` has all of them."""
 
 import importlib.machinery
 import importlib.util
@@ -16,7 +16,8 @@ LOADER.exec_module(cheats)
 
 
 def main():
-    programs = cheats.one_of_each_class(cheats.cheats())
+    programs = cheats.one_of_each_class(
+        [p for p in cheats.cheats() if p.is_plain()])
     print(f"1..{len(programs) + 1}")
     number = 0
 

@@ -147,10 +147,10 @@ static void mend_guards(const struct kf_arena *a)
 	size_t at = 0;
 
 	for (size_t i = 0; i < a->out_count; i++) {
-		memset(a->outputs.data + at, 0xff, a->out[i].offset - at);
+		memset(a->outputs.data + at, a->guard, a->out[i].offset - at);
 		at = a->out[i].offset + a->out[i].bytes;
 	}
-	memset(a->outputs.data + at, 0xff, a->outputs.bytes - at);
+	memset(a->outputs.data + at, a->guard, a->outputs.bytes - at);
 }
 
 static void mend_inputs(struct kf_session *s, const struct kf_case *kase)
