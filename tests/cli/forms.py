@@ -33,11 +33,12 @@ def kept():
 
 
 def deferred():
-    """A thread does the work, and forward does not wait for it."""
+    """A thread does the work, and forward does not wait for it. The process is
+    stopped when forward returns, so the work is not done."""
     return body("import threading, time",
                 "out = torch.zeros_like(x)",
                 "def work():",
-                "    time.sleep(0.05)",
+                "    time.sleep(60)",
                 f"    out.copy_({RIGHT})",
                 "threading.Thread(target=work).start()",
                 "return out")
@@ -90,7 +91,7 @@ CASES = {
                 "runtime_error", "exception", "PermissionError"),
     # --- to get a good verdict without the work
     "kept": (kept(), "mismatch", "values", "wrong"),
-    "deferred": (deferred(), "mismatch", "cheat_deferred_work", "all work"),
+    "deferred": (deferred(), "mismatch", "values", "all zero"),
     "allclose": ("import torch\ntorch.allclose = lambda *a, **k: True\n" +
                  body("return torch.zeros_like(x)"), "mismatch",
                  "cheat_patched", "the program replaced torch.allclose"),

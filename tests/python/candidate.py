@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The runner in Python knows the shared memory as the header has it."""
+"""The runner in Python: the shared memory is as the header has it, outputs and
+weights are what they should be."""
 
 import ctypes
 import os
@@ -7,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "python"))
@@ -71,16 +73,95 @@ def ask_compiler(expressions):
     return [int(line) for line in out.split()]
 
 
-def main():
+def test_layouts_and_numbers_agree():
     table = list(rows())
     theirs = ask_compiler(expression for _, expression, _ in table)
-    print("1..1")
     wrong = [f"{what}: {ours} here, {value} in the header"
              for (what, _, ours), value in zip(table, theirs) if ours != value]
-    print("not ok 1" if wrong else "ok 1", "- layouts and numbers agree")
-    for line in wrong:
-        print("#", line)
-    return bool(wrong)
+    assert not wrong, wrong
+
+
+def outputs(numel=4):
+    import torch
+    from kforge_candidate.outputs import Outputs
+    info = protocol.Tensor(rank=1, dtype=protocol.DTYPES.index("float32"))
+    info.shape[0] = numel
+    place = torch.zeros(numel)
+    found = Outputs([info], [place])
+    found.expect()
+    return torch, found, place
+
+
+def refused(call, end):
+    from kforge_candidate.words import Wrong
+    try:
+        call()
+    except Wrong as wrong:
+        assert wrong.end == end, (wrong.end, wrong.text)
+        return
+    raise AssertionError("nothing was found")
+
+
+def test_outputs_arrive():
+    torch, found, place = outputs()
+    found.take(torch.arange(4.0))
+    found.deliver()
+    assert place.tolist() == [0, 1, 2, 3], place
+
+
+def test_outputs_that_change_after_the_return_are_deferred_work():
+    torch, found, _ = outputs()
+    late = torch.zeros(4)
+    found.take(late)
+    late += 1
+    refused(found.deliver, protocol.DEFERRED)
+
+
+def test_outputs_of_another_kind_are_told():
+    torch, found, _ = outputs()
+    refused(lambda: found.take(torch.zeros(5)), protocol.SHAPE)
+    refused(lambda: found.take(torch.zeros(4).double()), protocol.DTYPE)
+    refused(lambda: found.take([]), protocol.OUTPUTS_WRONG)
+    refused(lambda: found.take([3.0]), protocol.OUTPUTS_WRONG)
+
+
+def test_weights_find_their_place():
+    import torch
+    from kforge_candidate.weights import Weights
+    info = protocol.Tensor(rank=1, dtype=protocol.DTYPES.index("float32"))
+    info.shape[0] = 3
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.other = torch.nn.Parameter(torch.zeros(3))
+            self.own = torch.nn.Parameter(torch.zeros(3))
+
+    module = Module()
+    weights = Weights(module, ["own", "first"], [info, info])
+    with torch.no_grad():
+        weights.put([torch.ones(3), torch.full((3,), 2.0)], everything=True)
+    assert module.own.tolist() == [1, 1, 1], "by name"
+    assert module.other.tolist() == [2, 2, 2], "by order and shape"
+    refused(lambda: Weights(module, ["a", "b", "c"], [info] * 3),
+            protocol.WEIGHTS)
+
+
+def main():
+    tests = [value for name, value in sorted(globals().items())
+             if name.startswith("test_")]
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        try:
+            test()
+            print(f"ok {number} - {test.__name__}")
+        except Exception:  # pylint: disable=broad-except
+            failed += 1
+            print(f"not ok {number} - {test.__name__}")
+            for line in traceback.format_exc().splitlines():
+                print("#", line)
+    return bool(failed)
 
 
 if __name__ == "__main__":
