@@ -46,7 +46,12 @@ struct listed {
 
 static void print_one(const struct listed *l, bool verbose)
 {
-	printf("%-10s %s\n", l->platform->name, l->platform->title);
+	const struct kf_platform *p = l->platform;
+
+	printf("%-10s %s\n", p->name, p->title);
+	for (size_t i = 0; p->form_count > 1 && i < p->form_count; i++)
+		printf("%s%s%s", i ? ", " : "  forms: ", p->form_name[i],
+		       i + 1 < p->form_count ? "" : "\n");
 	for (size_t i = 0; i < l->count; i++) {
 		printf("  %-8s %s (trust: %s)\n", l->info[i].id,
 		       l->info[i].name, trust_of(l->platform, &l->info[i]));
@@ -61,18 +66,38 @@ static void print_one(const struct listed *l, bool verbose)
 
 static json_t *one_to_json(const struct listed *l)
 {
-	json_t *devices = json_array();
+	json_t *devices = json_array(), *forms = json_array();
 
 	for (size_t i = 0; i < l->count; i++)
 		json_array_append_new(devices, device_to_json(l->platform,
 							      &l->info[i]));
-	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:s?}",
-			 "name", l->platform->name,
+	for (size_t i = 0; i < l->platform->form_count; i++)
+		json_array_append_new(forms, json_string(
+			l->platform->form_name[i]));
+	return json_pack("{s:s, s:o, s:s, s:s, s:b, s:o, s:s?}",
+			 "name", l->platform->name, "forms", forms,
 			 "title", l->platform->title,
 			 "driver", l->platform->driver->name,
 			 "two_part", l->platform->driver->two_part,
 			 "devices", devices, "trouble",
 			 l->trouble.code ? l->trouble.text : NULL);
+}
+
+/* Each can be read, not only the default one. */
+static enum kf_code check_forms(const struct kf_platform *platform,
+				struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	for (size_t i = 1; !code && i < platform->form_count; i++) {
+		struct kf_platform *other = NULL;
+
+		code = kf_platform_load_form(platform->name,
+					     platform->form_name[i], &other,
+					     err);
+		kf_platform_free(other);
+	}
+	return code;
 }
 
 static enum kf_code list_one(const char *name, bool verbose, json_t *list,
@@ -82,6 +107,8 @@ static enum kf_code list_one(const char *name, bool verbose, json_t *list,
 	struct kf_platform *platform = NULL;
 	enum kf_code code = kf_platform_load(name, &platform, err);
 
+	if (!code)
+		code = check_forms(platform, err);
 	if (code)
 		goto out;
 	l->platform = platform;
