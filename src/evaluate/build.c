@@ -1,5 +1,6 @@
 #include "evaluate/build.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -507,6 +508,7 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 
 	*build = (struct kf_build) { .log.max = KF_BUILD_LOG_BYTES };
 	*artefact = (struct kf_artefact) { 0 };
+	assert(!is_python(job) || job->python);
 	code = list_sources(job, &sources, err);
 	if (code)
 		goto out;

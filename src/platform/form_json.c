@@ -7,6 +7,8 @@
 static const char *const own[] = { "title", "driver", "files", "compiler",
 				   "command" };
 static const char *const inherited[] = { "limits", "dtypes" };
+/* What is made for the default form's programs. */
+static const char *const defaults_alone[] = { "export", "profilers" };
 
 static void add_name(struct kf_forms *forms, const char *name)
 {
@@ -81,7 +83,8 @@ static enum kf_code put(const char *file, const char *form, json_t *members,
 			return kf_fail(err, KF_E_INPUT, "%s: unknown member "
 				       "\"%s\" in form \"%s\"", file, name,
 				       form);
-	json_object_del(whole, "export");
+	for (size_t i = 0; i < KF_COUNT(defaults_alone); i++)
+		json_object_del(whole, defaults_alone[i]);
 	json_object_update(whole, members);
 	return KF_OK;
 }

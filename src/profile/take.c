@@ -16,6 +16,9 @@ static bool fits(const struct kf_profiler *p, const struct kf_driver *driver)
 {
 	if (p->driver && strcmp(p->driver, driver->name) != 0)
 		return false;
+	/* Of one part, and not the processor's: nobody has looked at these. */
+	if (!driver->two_part && kf_driver_moves(driver))
+		return false;
 	return driver->two_part ? p->two_part : p->one_part;
 }
 
