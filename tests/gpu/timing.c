@@ -4,6 +4,8 @@
  */
 #include "../contract/cuda_world.h"
 
+#include "evaluate/worker_end.h"
+
 #define LARGE_BYTES	(UINT64_C(512) << 20)	/* of the input and the output */
 #define ROUNDS		11
 
@@ -253,6 +255,27 @@ static void test_steps_are_quick(void **state)
 	world_release(&w);
 }
 
+/* An honest device's time is near what the host sees of it, so that its clock
+ * is believed (kf_worker_clock_lags). */
+static void test_the_clock_of_a_device_is_seldom_doubted(void **state)
+{
+	unsigned lags = 0;
+	struct world w;
+
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 2, 1);
+	world_start(&w);
+	for (int i = 0; i < 100; i++) {
+		world_call(&w);
+		lags += kf_worker_clock_lags(
+			kf_driver_device_ns(w.f->driver, w.dev),
+			kf_driver_host_ns(w.f->driver, w.dev));
+	}
+	measure("clock_doubted", lags, "of 100 calls");
+	assert_true(lags <= 25);
+	world_release(&w);
+}
+
 static void test_the_card_has_what_was_measured(void **state)
 {
 	struct fixture *f = *state;
@@ -287,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_an_empty_list_takes_almost_nothing),
 		cmocka_unit_test(test_launches_are_queued_before_they_begin),
 		cmocka_unit_test(test_a_copy_runs_at_the_bandwidth),
+		cmocka_unit_test(test_the_clock_of_a_device_is_seldom_doubted),
 		cmocka_unit_test(test_steps_are_quick),
 	};
 	struct CMUnitTest with_state[KF_COUNT(tests)];
