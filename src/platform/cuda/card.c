@@ -70,6 +70,10 @@ void kf_cuda_card(const struct kf_cuda_facts *f, struct kf_buf *card)
 		      f->shared_unit_bytes >> 10);
 	kf_buf_printf(card, "registers of an SM: %d; threads of an SM: %d; "
 		      "warp: 32\n", f->registers_unit, f->threads_unit);
+	if (f->groups_unit > 0 && f->threads_group > 0)
+		kf_buf_printf(card, "groups of an SM: %d at most, of %d "
+			      "threads at most\n", f->groups_unit,
+			      f->threads_group);
 	of_driver(f, card);
 	of_compiler(f, card);
 	of_measured(&f->measured, card);

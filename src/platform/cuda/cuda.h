@@ -67,7 +67,7 @@ struct kf_cuda_facts {		/* plain data: crosses a process */
 	uint64_t memory_bytes;
 	int units, clock_khz, memory_clock_khz, memory_bits;
 	int l2_bytes, shared_block_bytes, shared_unit_bytes;
-	int registers_unit, threads_unit;
+	int registers_unit, threads_unit, groups_unit, threads_group;
 	struct kf_cuda_measured measured;
 };
 enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,

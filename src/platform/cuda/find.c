@@ -87,6 +87,8 @@ static void describe(const struct kf_cuda_api *api, int ordinal, int device,
 		  KF_CUDA_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR },
 		{ &f->registers_unit, KF_CUDA_MAX_REGISTERS_PER_MULTIPROCESSOR },
 		{ &f->threads_unit, KF_CUDA_MAX_THREADS_PER_MULTIPROCESSOR },
+		{ &f->groups_unit, KF_CUDA_MAX_BLOCKS_PER_MULTIPROCESSOR },
+		{ &f->threads_group, KF_CUDA_MAX_THREADS_PER_BLOCK },
 	};
 	size_t bytes = 0;
 
