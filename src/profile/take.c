@@ -127,6 +127,9 @@ static enum kf_code run_list(const struct kf_profile_request *req,
 	const struct kf_platform *platform = req->base->platform;
 	enum kf_code code = KF_OK;
 
+	if (!platform->profiler_count)
+		kf_profile_add_missing(out, "counters", "the platform names "
+				       "no profilers; --profiler names one");
 	for (size_t i = 0; i < platform->profiler_count && !code; i++)
 		code = run_named(platform->profiler[i], req, out, err);
 	return code;
