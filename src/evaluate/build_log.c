@@ -76,17 +76,43 @@ static void add_line(const struct line *line, struct kf_buf *out)
 	kf_buf_puts(out, len < line->len ? " ...\n" : "\n");
 }
 
+/* What an error says, wherever it stands. */
+static struct line message_of(const struct line *line)
+{
+	const char *at = memmem(line->text, line->len, "error: ", 7);
+
+	return at ? (struct line) { at, line->len - (size_t)(at - line->text) }
+		  : *line;
+}
+
+static bool was_told(const struct line *told, int count,
+		     const struct line *line)
+{
+	struct line message = message_of(line);
+
+	for (int i = 0; i < count; i++)
+		if (told[i].len == message.len &&
+		    memcmp(told[i].text, message.text, message.len) == 0)
+			return true;
+	return false;
+}
+
+/* Those that say the same are one cause. */
 static int add_errors(const char *log, size_t len, struct kf_buf *out)
 {
-	struct line context = { 0 };
-	int errors = 0, lines = 0;
+	struct line context = { 0 }, told[ERRORS_MAX];
+	int errors = 0, lines = 0, again = 0;
 
 	for (size_t at = 0; at < len;) {
 		struct line line = next_line(log, len, &at);
 
-		if (is_error(&line)) {
-			if (++errors > ERRORS_MAX)
+		if (is_error(&line) && was_told(told, errors, &line)) {
+			again++;
+			lines = 0;
+		} else if (is_error(&line)) {
+			if (errors == ERRORS_MAX)
 				break;
+			told[errors++] = message_of(&line);
 			if (context.len)
 				add_line(&context, out);
 			add_line(&line, out);
@@ -102,6 +128,9 @@ static int add_errors(const char *log, size_t len, struct kf_buf *out)
 		context = contains(&line, ": In function") ? line :
 			(struct line) { 0 };
 	}
+	if (again)
+		kf_buf_printf(out, "(the same %d more time%s)\n", again,
+			      again == 1 ? "" : "s");
 	return errors;
 }
 

@@ -179,7 +179,7 @@ static enum kf_code compile(struct kf_judgement *j,
 		   build.log.len);
 	if (!code && build.end != KF_BUILD_DONE)
 		kf_feedback_build(&build, req->platform->build_limits.wall_ns,
-				  j->out);
+				  req->source_dir, j->out);
 	kf_build_release(&build);
 	return code;
 }

@@ -13,8 +13,9 @@ static void finish(struct kf_verdict *out, enum kf_state state,
 /* --- builds -------------------------------------------------------------- */
 
 void kf_feedback_build(const struct kf_build *build, uint64_t limit_ns,
-		       struct kf_verdict *out)
+		       const char *source_dir, struct kf_verdict *out)
 {
+	struct kf_buf errors = { .max = KF_BUILD_FEEDBACK_BYTES };
 	static const char *const reason[] = {
 		[KF_BUILD_NONE] = "refused",
 		[KF_BUILD_DONE] = "",
@@ -36,8 +37,11 @@ void kf_feedback_build(const struct kf_build *build, uint64_t limit_ns,
 	else
 		kf_buf_puts(&out->text, "The compiler refused the program. "
 			    "Its first errors:\n");
-	kf_build_log_reduce(kf_buf_str(&build->log), build->log.len,
-			    &out->text);
+	kf_build_log_reduce(kf_buf_str(&build->log), build->log.len, &errors);
+	kf_buf_add(&out->text, kf_buf_str(&errors), errors.len);
+	if (build->end == KF_BUILD_REFUSED)
+		kf_build_lines(kf_buf_str(&errors), source_dir, &out->text);
+	kf_buf_release(&errors);
 	finish(out, KF_COMPILATION_FAILURE, reason[build->end]);
 }
 

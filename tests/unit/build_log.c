@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "evaluate/feedback.h"
 
 static void reduce(const char *log, size_t len, struct kf_buf *out)
@@ -43,6 +45,59 @@ static void test_first_errors_are_kept_with_their_lines(void **state)
 		"program.c:6:1: error: second\n"
 		"program.c:7:1: error: third\n");
 	kf_buf_release(&out);
+}
+
+static void test_one_cause_is_told_once(void **state)
+{
+	static const char log[] =
+		"x.c:1:1: error: unknown type name 'vec'\n"
+		"    1 | vec a;\n"
+		"x.c:2:1: error: unknown type name 'vec'\n"
+		"    2 | vec b;\n"
+		"x.c:3:1: error: unknown type name 'vec'\n"
+		"x.c:9:1: error: another\n";
+	struct kf_buf out;
+
+	(void)state;
+	reduce(log, sizeof(log) - 1, &out);
+	assert_string_equal(kf_buf_str(&out),
+		"x.c:1:1: error: unknown type name 'vec'\n"
+		"    1 | vec a;\n"
+		"x.c:9:1: error: another\n"
+		"(the same 2 more times)\n");
+	kf_buf_release(&out);
+}
+
+static void test_the_lines_around_errors_are_shown(void **state)
+{
+	static const struct { const char *errors, *lines; } rows[] = {
+		{ "x.c:2:1: error: one\nx.c:4:9: error: near it\n",
+		  "x.c around line 2:\n     1 | a\n>    2 | b\n     3 | c\n"
+		  "     4 | d\n     5 | e\n" },
+		{ "x.c(9): error: the last line\n",
+		  "x.c around line 9:\n     6 | f\n     7 | g\n     8 | h\n"
+		  ">    9 | ?\xef\xbf\xbd\n" },
+		{ "no.c:2:1: error: there is no such file\n", "" },
+		{ "/etc/x.c:2:1: error: elsewhere\n", "" },
+		{ "x.c:0: error: no line\n", "" },
+		{ "ld: x.o: undefined reference to `foo'\n", "" },
+		{ "", "" },
+	};
+	char dir[] = "/tmp/kforge-lines-XXXXXX";
+	struct kf_err err = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(kf_file_write_in(dir, "x.c", "a\nb\nc\nd\ne\nf\ng\n"
+					  "h\n\x01\xff\n", 19, &err), KF_OK);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = 4096 };
+
+		kf_build_lines(rows[i].errors, dir, &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].lines);
+		kf_buf_release(&out);
+	}
+	assert_int_equal(kf_remove_tree(dir, &err), KF_OK);
 }
 
 static void test_other_words_of_trouble(void **state)
@@ -107,6 +162,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_errors_are_kept_with_their_lines),
+		cmocka_unit_test(test_one_cause_is_told_once),
+		cmocka_unit_test(test_the_lines_around_errors_are_shown),
 		cmocka_unit_test(test_other_words_of_trouble),
 		cmocka_unit_test(test_bytes_that_are_not_text_are_replaced),
 		cmocka_unit_test(test_a_flood_is_bounded),
