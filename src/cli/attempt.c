@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include "cli/advice.h"
 #include "evaluate/explain.h"
+#include "store/advice.h"
 
 #define TEXT_BYTES (64u << 20)
 
@@ -123,6 +125,23 @@ static void read_diff(struct kf_store *store, struct kf_whole *out)
 	json_decref(old);
 }
 
+/* What it was advised, and the profile of its program. */
+static void read_look(struct kf_store *store, struct kf_whole *out)
+{
+	const struct kf_attempt_row *row = out->row;
+	struct kf_err err = { 0 };
+	json_t *list = NULL, *one;
+	size_t i;
+
+	if (kf_store_advices(store, row->problem_id, &list, &err) ||
+	    kf_store_profile_of(store, row->id, &out->profile, &err))
+		kf_buf_printf(&out->trouble, "%s\n", err.text);
+	json_array_foreach(list, i, one)
+		if (kf_json_int(one, "number", -1) == (int64_t)row->number)
+			out->advice = json_incref(one);
+	json_decref(list);
+}
+
 void kf_whole_read(struct kf_store *store, const struct kf_attempt_row *row,
 		   const struct kf_attempt_row *all, size_t count,
 		   struct kf_whole *out)
@@ -144,6 +163,7 @@ void kf_whole_read(struct kf_store *store, const struct kf_attempt_row *row,
 		kf_buf_puts(&out->trouble, "the verdict is not readable\n");
 	if (out->parent && row->source_json)
 		read_diff(store, out);
+	read_look(store, out);
 }
 
 void kf_whole_release(struct kf_whole *whole)
@@ -156,6 +176,8 @@ void kf_whole_release(struct kf_whole *whole)
 	kf_buf_release(&whole->trouble);
 	json_decref(whole->source);
 	json_decref(whole->verdict);
+	json_decref(whole->advice);
+	json_decref(whole->profile);
 }
 
 /* --- printing ------------------------------------------------------------- */
@@ -205,6 +227,22 @@ static void print_head(const struct kf_whole *whole)
 	       (unsigned long long)row->tokens_out);
 }
 
+static void part_advice(const struct kf_whole *whole)
+{
+	struct kf_buf words = { .max = 1u << 16 };
+
+	kf_advice_words(whole->advice, &words);
+	print_text(kf_buf_str(&words), words.len, true);
+	kf_buf_release(&words);
+}
+
+static void part_profile(const struct kf_whole *whole)
+{
+	const char *page = kf_json_str(whole->profile, "page", "");
+
+	print_text(page, strlen(page), true);
+}
+
 void kf_whole_print(const struct kf_whole *whole)
 {
 	json_t *file;
@@ -213,6 +251,10 @@ void kf_whole_print(const struct kf_whole *whole)
 	print_head(whole);
 	if (whole->trouble.len)
 		printf("\n%s", kf_buf_str(&whole->trouble));
+	if (whole->advice) {
+		printf("\n--- advice ---\n");
+		part_advice(whole);
+	}
 	print_titled("prompt: system", &whole->prompt[0]);
 	print_titled("prompt: user", &whole->prompt[1]);
 	print_titled("reasoning", &whole->reasoning);
@@ -231,6 +273,10 @@ void kf_whole_print(const struct kf_whole *whole)
 	if (log_of(whole)[0]) {
 		printf("\n--- compiler log ---\n");
 		print_text(log_of(whole), strlen(log_of(whole)), true);
+	}
+	if (whole->profile) {
+		printf("\n--- profile ---\n");
+		part_profile(whole);
 	}
 	if (whole->verdict) {
 		printf("\n--- verdict ---\n%s\n",
@@ -315,6 +361,8 @@ enum kf_code kf_whole_print_part(const struct kf_whole *whole,
 		[KF_PART_LOG] = { "compiler log", log_of(whole)[0] != '\0', part_log },
 		[KF_PART_VERDICT] = { "verdict yet", whole->verdict, part_verdict },
 		[KF_PART_DIFF] = { "parent with a program to be compared with", whole->parent && whole->row->source_json, part_diff },
+		[KF_PART_ADVICE] = { "advice", whole->advice, part_advice },
+		[KF_PART_PROFILE] = { "profile", whole->profile, part_profile },
 	};
 
 	if (whole->trouble.len)
@@ -368,6 +416,10 @@ json_t *kf_whole_to_json(const struct kf_whole *whole)
 	set(o, "diff", buf_to_json(&whole->diff, whole->parent != NULL));
 	if (whole->verdict)
 		json_object_set(o, "verdict", whole->verdict);
+	set(o, "advice", whole->advice ? json_incref(whole->advice) :
+	    json_null());
+	set(o, "profile", whole->profile ? json_incref(whole->profile) :
+	    json_null());
 	if (whole->trouble.len)
 		set(o, "trouble", buf_to_json(&whole->trouble, true));
 	return o;

@@ -17,6 +17,8 @@ enum kf_part {
 	KF_PART_LOG,
 	KF_PART_VERDICT,
 	KF_PART_DIFF,
+	KF_PART_ADVICE,
+	KF_PART_PROFILE,
 };
 
 struct kf_whole {
@@ -27,6 +29,10 @@ struct kf_whole {
 	struct kf_buf reply, reasoning;
 	json_t *source;			/* owned; [{"name","text"}] */
 	json_t *verdict;		/* owned; NULL until judged */
+	json_t *advice;			/* owned; a row of kf_store_advices: what
+					   it was advised; NULL: nothing */
+	json_t *profile;		/* owned; of its program, as
+					   kf_store_profile_of has it; NULL */
 	struct kf_buf diff;		/* to the parent; empty without one */
 	struct kf_buf trouble;		/* a sentence a line: what could not be
 					   read */

@@ -40,6 +40,8 @@ static const struct kf_word only_choice[] = {
 	{ "log", KF_PART_LOG },
 	{ "verdict", KF_PART_VERDICT },
 	{ "diff", KF_PART_DIFF },
+	{ "advice", KF_PART_ADVICE },
+	{ "profile", KF_PART_PROFILE },
 	{ NULL, 0 },
 };
 
@@ -95,7 +97,7 @@ static const struct option option_table[] = {
 	{ 0, "shape", "NAME", "of a run that was judged on several: the one to export (default: the first)", TEXT, AT(shape), NULL, 0 },
 	{ 0, "portable", NULL, "build for any processor of this architecture, not for this one", FLAG, AT(portable), NULL, 0 },
 	{ 0, "unverified", NULL, "export a program that nobody has judged; the files say so", FLAG, AT(unverified), NULL, 0 },
-	{ 0, "only", "PART", "just that, as it is: prompt, reply, reasoning, source, log, verdict or diff", CHOICE, AT(only), only_choice, 0 },
+	{ 0, "only", "PART", "just that, as it is: prompt, reply, reasoning, source, log, verdict, diff, advice or profile", CHOICE, AT(only), only_choice, 0 },
 	{ 0, "merge", NULL, "several runs as one", FLAG, AT(merge), NULL, 0 },
 	{ 0, "all", NULL, "every run under ./kforge-runs", FLAG, AT(all), NULL, 0 },
 	{ 'j', "json", NULL, "results as JSON on standard output", FLAG, AT(json), NULL, 0 },

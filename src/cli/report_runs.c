@@ -3,7 +3,9 @@
 
 #include <math.h>
 
+#include "cli/advice.h"
 #include "cli/figures.h"
+#include "store/advice.h"
 
 #define BY_MAX 16
 
@@ -12,6 +14,7 @@ struct tables {
 	char *run_dir;				/* owned */
 	json_t *settings, *problems;		/* owned; settings: the first's */
 	json_t *models;				/* owned; "MODEL on PLATFORM" */
+	json_t *advice;				/* owned; of all problems */
 	struct kf_figure_problem *figure;	/* owned; one for each problem */
 	struct kf_attempts *attempts;		/* owned; likewise */
 	size_t count, attempt_max;
@@ -28,6 +31,7 @@ static void release(struct tables *t)
 	json_decref(t->problems);
 	json_decref(t->settings);
 	json_decref(t->models);
+	json_decref(t->advice);
 	*t = (struct tables) { 0 };
 }
 
@@ -83,6 +87,7 @@ static enum kf_code read_run(const char *asked, struct tables *t,
 	struct kf_store *store = NULL;
 	enum kf_code code;
 	const json_t *row;
+	unsigned replies;
 	size_t i, count;
 
 	code = kf_cli_run_dir(asked, &t->run_dir, err);
@@ -92,6 +97,11 @@ static enum kf_code read_run(const char *asked, struct tables *t,
 		code = kf_store_settings(store, &t->settings, err);
 	if (!code)
 		code = kf_store_problems(store, &t->problems, err);
+	if (!code)
+		code = kf_store_advices(store, 0, &t->advice, err);
+	if (!code)
+		code = kf_store_advice_used(store, 0, &t->tokens, &replies,
+					    err);
 	name_model(t);
 	count = code ? 0 : json_array_size(t->problems);
 	t->figure = kf_alloc((count + 1) * sizeof(t->figure[0]));
@@ -258,6 +268,7 @@ static void put_run(const struct tables *t, struct kf_buf *out)
 		    "Speed-ups are against eager PyTorch (or a C problem's "
 		    "reference), torch.compile, and the faster of them.\n");
 	put_figures(t, out);
+	kf_advice_table(t->advice, out);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
@@ -299,10 +310,11 @@ static json_t *run_to_json(const struct tables *t)
 				    json_integer((json_int_t)n[i]));
 		json_array_append_new(by, one);
 	}
-	return json_pack("{s:s, s:O, s:O, s:I, s:o, s:o}", "run", t->run_dir,
-			 "settings", t->settings, "models", t->models, "tokens",
-			 (json_int_t)t->tokens, "problems", problems,
-			 "by_attempt", by);
+	return json_pack("{s:s, s:O, s:O, s:I, s:o, s:o, s:O}", "run",
+			 t->run_dir, "settings", t->settings, "models",
+			 t->models, "tokens", (json_int_t)t->tokens,
+			 "problems", problems, "by_attempt", by, "advice",
+			 t->advice);
 }
 
 /* --- the command ---------------------------------------------------------- */
@@ -321,6 +333,7 @@ static void append_take(struct tables *a, struct tables *b)
 	memcpy(a->attempts + a->count, b->attempts,
 	       b->count * sizeof(a->attempts[0]));
 	json_array_extend(a->problems, b->problems);
+	json_array_extend(a->advice, b->advice);
 	if (!is_in(a->models, json_array_get(b->models, 0)))
 		json_array_append(a->models, json_array_get(b->models, 0));
 	a->count += b->count;
