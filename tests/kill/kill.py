@@ -3,6 +3,7 @@
 spawns; resume goes on, asks again for no reply that had arrived, and ends as
 if nothing had happened. points.py says which points are left out."""
 
+import json
 import pathlib
 import shutil
 import signal
@@ -21,11 +22,11 @@ TRIES = 3
 NO_RUN = ("nothing to go on with", "is not a run", "there is no run")
 
 
-def arrived(calls):
+def arrived(calls, name="arrived.jsonl"):
     """How many replies were on disk when kforge was killed: each is one write
-    into arrived.jsonl."""
+    into arrived.jsonl, the analysis agent's into advised.jsonl."""
     return sum(1 for c in calls if c.name == "write" and c.result and
-               c.about.endswith("/arrived.jsonl"))
+               c.about.endswith(f"/{name}"))
 
 
 def check_shown(scene):
@@ -48,6 +49,13 @@ def check_asks(scene, safe):
     for number in asks:
         if asks.count(number) > 1:
             assert int(number) > safe, f"asked {asks}, {safe} had arrived"
+
+
+def check_advised(scene, safe):
+    """The analysis agent is asked again only for what had not arrived."""
+    if scene.play.advice is not None:
+        assert scene.advised() == ["advisor"] or \
+            not safe and scene.advised() == ["advisor"] * 2, scene.advised()
 
 
 def go_on(scene, safe):
@@ -80,6 +88,7 @@ def kill_everywhere(play, chosen):
             assert not done.orphans, done.orphans
             check_shown(scene)
             go_on(scene, arrived(done.calls))
+            check_advised(scene, arrived(done.calls, "advised.jsonl"))
         except AssertionError as error:
             raise AssertionError(f"{done.calls[-1]}: {error}") from error
         shutil.rmtree(scene.folder)
@@ -136,9 +145,29 @@ def test_a_kill_while_the_best_is_published_loses_nothing(scratch):
     kill_everywhere(play, chosen)
 
 
+def test_a_kill_while_advice_is_kept_loses_nothing(scratch):
+    """From before the analysis agent's reply until the next prompt is there."""
+    advice = {"bottleneck": "latency", "evidence": [{"line": "program.c:9"}],
+              "change": "Keep eight partial results.", "expected_gain": 1.5}
+    wrong = ANSWER.replace("+ b * y[i]", "- b * y[i]")
+    play = Play(scratch, "cpu", [ANSWER, wrong], ["correct", "mismatch"],
+                json.dumps(advice))
+    about = [c.number for c in play.calls
+             if c.about.endswith("/advised.jsonl") and
+             c.name in ("write", "ftruncate")]
+    calls = {c.number: c for c in play.calls}
+    chosen = [p for p in points(play.calls) if p[1] == "--after" and
+              about[0] <= p[0] <= about[-1] + 12 and
+              "/run/" in calls[p[0]].about]
+    assert len(chosen) >= 8, (about, chosen)
+    # Each is two judgements and more: eight of them, the first among them.
+    kill_everywhere(play, chosen[::-(-len(chosen) // 8)])
+
+
 def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
     """From the start of bubblewrap until it has its filter."""
-    play = types.SimpleNamespace(scratch=scratch, replies=[], more=[])
+    play = types.SimpleNamespace(scratch=scratch, replies=[],
+                                 advice=None)
     (scratch / "program.c").write_text(PROGRAM)
 
     def build(name, *plan):

@@ -79,8 +79,9 @@ class Play:
     """What is run: on which platform, with which replies; and what becomes of
     it undisturbed."""
 
-    def __init__(self, scratch, platform, replies, states, more=()):
-        self.platform, self.replies, self.more = platform, replies, more
+    def __init__(self, scratch, platform, replies, states, advice=None):
+        self.platform, self.replies = platform, replies
+        self.advice = advice    # the analysis agent's reply; None: it is not
         self.scratch = pathlib.Path(scratch)
         self.cache = self.scratch / "cache"
         # Whatever the first run makes for all later ones is not looked at.
@@ -110,6 +111,11 @@ class Scene:
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir(parents=True)
         self.model = script_model(self.folder, play.replies)
+        self.advisor = "none"
+        if play.advice is not None:
+            (self.folder / "advice").write_text(play.advice)
+            self.advisor = (f"exec:cat > /dev/null; echo $KFORGE_AGENT >> "
+                            f"{self.folder}/advised; cat {self.folder}/advice")
         # Leaks cannot be looked for under a tracer.
         self.env = {"TMPDIR": str(self.temporary),
                     "ASAN_OPTIONS": "detect_leaks=0"}
@@ -120,7 +126,7 @@ class Scene:
                 "test", "--platform", self.play.platform, "--baseline",
                 "none", "--calls", "20", "--threads", "1", "--seed", "7",
                 "--cache", str(self.play.cache), "-q", "--profile", "none",
-                *self.play.more]
+                "--advisor", self.advisor]
 
     def traced(self, *plan, words=None):
         """Runs kforge under the tracer; plan: its options."""
@@ -138,6 +144,10 @@ class Scene:
 
     def asked(self):
         path = self.folder / "asked"
+        return path.read_text().split() if path.exists() else []
+
+    def advised(self):
+        path = self.folder / "advised"
         return path.read_text().split() if path.exists() else []
 
     def outcome(self):

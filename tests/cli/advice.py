@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""The analysis agent end to end: replies of both agents out of one recording,
+advice that is mended or replaced, what is kept of it, and a resume."""
+
+import json
+import sys
+
+from harness import C_PROBLEM, EXIT, ROOT, asked, kforge, run_tests
+
+PROBLEM = ROOT / "problems" / "c" / "axpby"
+PROGRAM = """#include <kforge/program.h>
+/* %d */
+int kf_forward(struct kf_call *c)
+{
+	const float *x = c->in[0].data, *y = c->in[1].data;
+	float a = (float)c->scalar[0].f, b = (float)c->scalar[1].f;
+	float *z = c->out[0].data;
+
+	for (int64_t i = 0; i < c->out[0].shape[0]; i++)
+		z[i] = a * x[i] + b * y[i];
+	return 0;
+}
+"""
+ADVICE = {"bottleneck": "latency", "evidence": [{"line": "program.c:9"}],
+          "change": "Keep eight partial results.", "expected_gain": 1.25,
+          "keep": "the formula", "algorithm": "one pass over both vectors"}
+
+
+def record(scratch, advice):
+    """A recording with five programs and {(attempt, agent): reply}."""
+    rows = [{"kforge_replay": 1}]
+    rows += [{"problem": "axpby", "attempt": n,
+              "text": f"Plan {n}.\n\n```c program.c\n{PROGRAM % n}```\n"}
+             for n in range(1, 6)]
+    rows += [{"problem": "axpby", "attempt": n, "agent": agent,
+              "text": text if isinstance(text, str) else json.dumps(text)}
+             for (n, agent), text in advice.items()]
+    path = scratch / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def words(scratch, attempts, advisor, *more):
+    return ("run", PROBLEM, "--size", "test", "--model",
+            f"replay:{scratch / 'replies.jsonl'}", "--advisor", advisor,
+            "-n", attempts, "--out", scratch / "run", "--baseline", "none",
+            "--calls", "20", "--threads", "1", *more)
+
+
+def show(scratch, number):
+    result = kforge("show", scratch / "run", number, "--json")
+    assert result.status == 0, result
+    return result.json()
+
+
+def test_a_model_advises_out_of_the_same_recording(scratch):
+    path = record(scratch, {(2, "advisor"): f"```json\n{json.dumps(ADVICE)}"
+                                            "\n```"})
+    result = kforge(*words(scratch, 2, f"replay:{path}", "--record",
+                           scratch / "again.jsonl"))
+    assert result.status == 0, result
+    assert "1.25x expected" in result.err, result
+    prompt = show(scratch, 2)["prompt"]["user"]
+    for part in ("Keep eight partial results.", "Leave alone: the formula",
+                 "program.c:9", "about 1.25 times as fast"):
+        assert part in prompt, prompt
+    lines = (scratch / "again.jsonl").read_text().splitlines()[1:]
+    assert [json.loads(line).get("agent") for line in lines] == \
+        [None, "advisor", None], lines
+
+
+def test_bad_advice_is_mended_once_and_then_replaced(scratch):
+    path = record(scratch, {
+        (2, "advisor"): "I have no idea.", (2, "advisor_again"): ADVICE,
+        (3, "advisor"): dict(ADVICE, expected_gain=0.5),
+        (3, "advisor_again"): dict(ADVICE, evidence=[{"counter": "made_up"}])})
+    result = kforge(*words(scratch, 3, f"replay:{path}"))
+    assert result.status == 0, result
+    assert 'the rules advise, not the model: there is no counter "made_up"' \
+        in result.err, result
+    assert "Keep eight partial results." in \
+        show(scratch, 2)["prompt"]["user"]
+    assert "Keep eight partial results." not in \
+        show(scratch, 3)["prompt"]["user"].split("## What to do")[0] \
+        .split("## The change")[-1]
+
+
+def test_its_tokens_count_in_the_budget(scratch):
+    path = record(scratch, {(2, "advisor"): ADVICE})
+    result = kforge(*words(scratch, 2, f"replay:{path}"))
+    total = kforge("status", scratch / "run", "--json").json()["tokens"]
+    made = [show(scratch, n) for n in (1, 2)]
+    assert total > sum(a["tokens_in"] + a["tokens_out"] for a in made), total
+    assert f"{total} tokens" in result.err, result
+
+
+def test_a_program_is_profiled_before_it_is_improved(scratch):
+    record(scratch, {})
+    result = kforge(*words(scratch, 2, "none", "--profile", "threads"))
+    assert result.status == 0, result
+    prompt = show(scratch, 2)["prompt"]["user"]
+    assert "## Its profile" in prompt and "cpu_time" in prompt, prompt
+    assert (scratch / "run" / "profiles" / "axpby-1").is_dir()
+    assert not list((scratch / "run" / "work").glob("*-profile")), result
+
+
+def test_a_plateau_names_the_algorithm_and_asks_for_another(scratch):
+    path = record(scratch, {(n, "advisor"): ADVICE for n in (2, 3, 4)})
+    program = path.read_text()
+    slow = PROGRAM.replace("for (int64_t i = 0;",
+                           "for (volatile int w = 0; w < 200000; w++)\n\t\t;\n"
+                           "\tfor (int64_t i = 0;")
+    for number in (2, 3):
+        fast = json.dumps(PROGRAM % number)[1:-1]
+        assert fast in program
+        program = program.replace(fast, json.dumps(slow % number)[1:-1])
+    path.write_text(program)
+    result = kforge(*words(scratch, 4, f"replay:{path}"))
+    assert result.status == 0, result
+    prompt = show(scratch, 4)["prompt"]["user"]
+    assert "The last two changes have brought nothing." in prompt, prompt
+    assert "The algorithm in use: one pass over both vectors" in prompt
+    assert "Attempt 1:" in prompt.split("## The best program")[1], prompt
+
+
+def test_advice_is_not_paid_for_again(scratch):
+    """The analysis agent has replied, then the service of the other fails."""
+    record(scratch, {})
+    reply = json.dumps(ADVICE)
+    (scratch / "advice").write_text(reply)
+    advisor = (f"exec:cat > /dev/null; echo $KFORGE_AGENT >> {scratch}/asked;"
+               f" cat {scratch}/advice")
+    model = (f"exec:cat > /dev/null; test $KFORGE_ATTEMPT = 1 -o "
+             f"-e {scratch}/up || exit 1; cat {scratch}/program")
+    (scratch / "program").write_text(f"```c program.c\n{PROGRAM % 1}```\n")
+    first = list(words(scratch, 2, advisor))
+    first[first.index("--model") + 1] = model
+    result = kforge(*first)
+    assert result.status == EXIT["unavailable"], result
+    assert asked(scratch) == ["advisor"], asked(scratch)
+    (scratch / "up").write_text("")
+    result = kforge("resume", scratch / "run")
+    assert result.status == 0, result
+    assert asked(scratch) == ["advisor"], asked(scratch)
+    assert "Keep eight partial results." in \
+        show(scratch, 2)["prompt"]["user"]
+
+
+def test_names_that_are_wrong_are_told_at_once(scratch):
+    result = kforge("run", C_PROBLEM, "--model", "exec:true", "--advisor",
+                    "rulez", "--out", scratch / "run")
+    assert result.status == EXIT["input"], result
+    assert "'rulez' names no known provider" in result.err, result
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
