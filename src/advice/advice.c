@@ -14,14 +14,6 @@ const char *kf_advice_source_name(enum kf_advice_source source)
 	return source_name[source];
 }
 
-static enum kf_advice_source source_by_name(const char *name)
-{
-	for (size_t i = 0; i < KF_COUNT(source_name); i++)
-		if (strcmp(name, source_name[i]) == 0)
-			return (enum kf_advice_source)i;
-	return KF_ADVICE_NONE;
-}
-
 void kf_advice_release(struct kf_advice *advice)
 {
 	for (size_t i = 0; i < advice->evidence_count; i++) {
@@ -68,40 +60,4 @@ json_t *kf_advice_to_json(const struct kf_advice *advice)
 	set(o, "keep", text(advice->keep ? advice->keep : ""));
 	set(o, "algorithm", text(advice->algorithm ? advice->algorithm : ""));
 	return o;
-}
-
-static void read_evidence(const json_t *list, struct kf_advice *out)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(list, i, entry) {
-		struct kf_advice_evidence *e;
-
-		if (out->evidence_count == KF_ADVICE_EVIDENCE_MAX)
-			break;
-		e = &out->evidence[out->evidence_count++];
-		e->counter = kf_strdup(kf_json_str(entry, "counter", NULL));
-		e->kernel = kf_strdup(kf_json_str(entry, "kernel", ""));
-		e->line = kf_strdup(kf_json_str(entry, "line", NULL));
-		e->value = kf_json_real(entry, "value", (double)NAN);
-	}
-}
-
-enum kf_code kf_advice_from_json(const json_t *json, struct kf_advice *out,
-				 struct kf_err *err)
-{
-	*out = (struct kf_advice) { .expected_gain = (double)NAN };
-	if (!json_is_object(json))
-		return kf_fail(err, KF_E_INPUT, "a stored advice is no JSON "
-			       "object");
-	out->source = source_by_name(kf_json_str(json, "source", ""));
-	out->bottleneck = kf_profile_class_by_name(
-		kf_json_str(json, "bottleneck", ""));
-	out->change = kf_strdup(kf_json_str(json, "change", NULL));
-	out->keep = kf_strdup(kf_json_str(json, "keep", ""));
-	out->algorithm = kf_strdup(kf_json_str(json, "algorithm", ""));
-	out->expected_gain = kf_json_real(json, "expected_gain", (double)NAN);
-	read_evidence(json_object_get(json, "evidence"), out);
-	return KF_OK;
 }

@@ -89,9 +89,7 @@ bool kf_advice_read(const struct kf_advice_request *req, const char *reply,
 void kf_advice_by_rules(const struct kf_advice_request *req,
 			struct kf_advice *out);
 
-/* docs/prompts.md has the members. New reference; and back. */
+/* docs/prompts.md has the members. New reference. */
 json_t *kf_advice_to_json(const struct kf_advice *advice);
-KF_MUST_CHECK enum kf_code kf_advice_from_json(const json_t *json,
-		struct kf_advice *out, struct kf_err *err);
 
 #endif

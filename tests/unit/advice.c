@@ -159,8 +159,8 @@ static void test_what_is_cited_gets_its_measured_value(void **state)
 {
 	struct fixture *f = *state;
 	char why[KF_ADVICE_WHY_BYTES];
-	struct kf_advice advice, back;
-	struct kf_err err = { 0 };
+	struct kf_advice advice;
+	const json_t *cited;
 	json_t *json;
 
 	assert_true(kf_advice_read(&f->req, rows[4].reply,
@@ -168,15 +168,15 @@ static void test_what_is_cited_gets_its_measured_value(void **state)
 	assert_string_equal(advice.evidence[0].kernel, "axpb");
 	assert_true(advice.evidence[0].value == 64);
 	json = kf_advice_to_json(&advice);
-	assert_int_equal(kf_advice_from_json(json, &back, &err), KF_OK);
-	assert_int_equal(back.source, KF_ADVICE_MODEL);
-	assert_int_equal(back.bottleneck, KF_CLASS_SPILLS);
-	assert_string_equal(back.change, CHANGE);
-	assert_string_equal(back.evidence[0].counter, "spill_bytes");
-	assert_true(back.evidence[0].value == 64);
-	assert_true(back.expected_gain == 2);
+	assert_string_equal(kf_json_str(json, "source", ""), "model");
+	assert_string_equal(kf_json_str(json, "bottleneck", ""), "spills");
+	assert_string_equal(kf_json_str(json, "change", ""), CHANGE);
+	assert_true(kf_json_real(json, "expected_gain", 0) == 2);
+	cited = json_array_get(json_object_get(json, "evidence"), 0);
+	assert_string_equal(kf_json_str(cited, "counter", ""), "spill_bytes");
+	assert_true(kf_json_real(cited, "value", 0) == 64);
+	assert_true(json_is_null(json_object_get(cited, "line")));
 	json_decref(json);
-	kf_advice_release(&back);
 	kf_advice_release(&advice);
 }
 
