@@ -190,8 +190,8 @@ static void note_ways(const struct kf_baseline *baseline,
 		      struct kf_verdict *out)
 {
 	const struct kf_baseline_info *about = kf_baseline_about(baseline);
-	json_t *json = about->about ? json_deep_copy(about->about) :
-		json_object();
+	json_t *json = json_is_object(about->about) ?
+		json_deep_copy(about->about) : json_object();
 
 	json_object_set_new(json, "way", json_string(about->way));
 	json_object_set_new(json, "version", json_string(about->version));

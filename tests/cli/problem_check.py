@@ -155,15 +155,16 @@ def test_what_is_known_is_not_found_out_again(scratch):
 
 
 def test_what_is_too_large_is_a_row_and_can_be_made_to_fit(scratch):
-    # A small input and a large output: refused after one quick call.
+    # A small input and a large output, more than its memory may hold.
     path = problem(scratch, "large", "x * torch.arange(1.0, 65.0)",
                    head="batch_size = 1024 * 1024",
                    inputs="torch.randn(batch_size, 1)")
-    rows, result = check(path)
+    limited = [path, "--memory", "0.5", "--cache", scratch / "cache"]
+    rows, result = check(*limited)
     assert result.status == EXIT["not_all"]
     assert rows["large"]["status"] == "too_large", result
     assert "choose smaller sizes with --set" in rows["large"]["text"]
-    rows, result = check(path, "--fit")
+    rows, result = check(*limited, "--fit")
     assert result.status == EXIT["good"], result
     assert rows["large"]["size"].startswith("at batch_size="), result
     assert rows["large"]["size"].endswith(", published 1048576"), result
