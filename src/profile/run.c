@@ -563,6 +563,22 @@ static enum kf_code run_all(struct running *r, struct kf_err *err)
 	return code;
 }
 
+/* A sandbox takes no path that begins here or there. */
+static enum kf_code make_folder(struct running *r, struct kf_err *err)
+{
+	enum kf_code code = kf_mkdir_p(r->folder, err);
+	char *whole = code ? NULL : realpath(r->folder, NULL);
+
+	if (code)
+		return code;
+	if (!whole)
+		return kf_fail_errno(err, "cannot find folder %s", r->folder);
+	free(r->folder);
+	r->folder = whole;
+	r->out_path = kf_path_join(r->folder, "out");
+	return kf_mkdir_p(r->out_path, err);
+}
+
 enum kf_code kf_profiler_run(const struct kf_profiler *profiler,
 			     const struct kf_profile_request *req,
 			     struct kf_profile *out, struct kf_err *err)
@@ -577,8 +593,7 @@ enum kf_code kf_profiler_run(const struct kf_profiler *profiler,
 	enum kf_code code;
 
 	*out = (struct kf_profile) { 0 };
-	r.out_path = kf_path_join(r.folder, "out");
-	code = kf_mkdir_p(r.out_path, err);
+	code = make_folder(&r, err);
 	if (!code && find_tool(&r)) {
 		tell_source(&r);
 		code = run_all(&r, &why);

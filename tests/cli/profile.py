@@ -255,7 +255,9 @@ def test_words_for_people(_):
 # --- devices ----------------------------------------------------------------
 
 def test_launches_of_an_opencl_device(scratch):
+    # A path that begins here, too.
     result = profile(PARTS, "--platform", "opencl", "--set", "COUNT=10007",
+                     "--out", os.path.relpath(scratch / "out"),
                      problem=AXPBY)
     assert result.status == 0, result
     told = result.json()["profile"]
