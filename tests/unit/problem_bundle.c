@@ -12,7 +12,10 @@
 
 #include "problem/bundle_load.h"
 
-#define INFO "{\"format\":5," \
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define FORMAT TEXT(KF_BUNDLE_FORMAT)
+#define INFO "{\"format\":" FORMAT "," \
 	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[2]}," \
 		"{\"name\":\"m\",\"dtype\":\"none\",\"shape\":[]," \
 		"\"matters\":false}]," \
@@ -109,7 +112,7 @@ static void test_whole_bundle_is_read(void **state)
 	(void)state;
 	make_folder(folder);
 	if (kf_bundle_load(folder, &b, &err))
-		print_message("# %s\n", err.text);
+		fail_msg("%s", err.text);
 	assert_string_equal(b.folder, folder);
 	assert_int_equal(b.in_count, 2);
 	assert_int_equal(b.in[0].bytes, 8);
@@ -143,11 +146,11 @@ static void test_one_wrong_file_spoils_it(void **state)
 		{ "public/bundle.json", "{", 0 },
 		{ "public/bundle.json", "[]", 0 },
 		{ "public/bundle.json", "{\"format\":1}", 0 },
-		{ "public/bundle.json", "{\"format\":5,\"inputs\":7}", 0 },
-		{ "public/bundle.json", "{\"format\":5,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":" FORMAT ",\"inputs\":7}", 0 },
+		{ "public/bundle.json", "{\"format\":" FORMAT ",\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"none\",\"shape\":[]}],"
 		  "\"scalars\":[{\"kind\":\"x\",\"value\":1}]}", 0 },
-		{ "public/bundle.json", "{\"format\":5,\"inputs\":"
+		{ "public/bundle.json", "{\"format\":" FORMAT ",\"inputs\":"
 		  "[{\"name\":\"x\",\"dtype\":\"float32\","
 		  "\"shape\":[4294967296,4294967296]}]}", 0 },
 		{ "oracle/seeds.json", "{}", 0 },
