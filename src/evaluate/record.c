@@ -345,7 +345,8 @@ static enum kf_code watch(struct recording r[RECORDINGS], struct kf_err *err)
 		box[i] = r[i].box;
 	while (!code && !kf_sandbox_watch(box, RECORDINGS, LOOK_MS))
 		for (size_t i = 0; i < RECORDINGS && !code; i++) {
-			if (r[i].late || !was_loaded(&r[i]) ||
+			if (r[i].late || kf_sandbox_ended(box[i]) ||
+			    !was_loaded(&r[i]) ||
 			    kf_now_ns() - r[i].loaded_ns < r[i].wall_ns)
 				continue;
 			r[i].late = true;
