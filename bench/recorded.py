@@ -32,7 +32,8 @@ def judge(name, cache):
         done = subprocess.run(
             [KFORGE, "run", str(problem), "--model",
              f"replay:{REPLAY / name}.jsonl", "--out", f"{folder}/run",
-             "-n", str(attempts(name)), "--json"], capture_output=True, text=True, timeout=1200,
+             "-n", str(attempts(name)), "--profile", "none", "--advisor",
+             "none", "--json"], capture_output=True, text=True, timeout=1200,
             check=False, env={**os.environ, "XDG_CACHE_HOME": cache})
     if done.returncode not in (0, 1):
         sys.exit(f"{name}: status {done.returncode}: {done.stderr}")

@@ -36,7 +36,8 @@ def paths(replies):
 def judge(run, platform, replies, attempts):
     done = subprocess.run(
         [KFORGE, "run", *paths(replies), "--model", f"replay:{replies}",
-         "--platform", platform, "--out", run, "-n", str(attempts), "--json"],
+         "--platform", platform, "--out", run, "-n", str(attempts),
+         "--profile", "none", "--advisor", "none", "--json"],
         stdout=subprocess.PIPE, text=True, timeout=3600, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"kforge run ended with status {done.returncode}")
