@@ -75,6 +75,9 @@ class Contexts:
                            for i, w in enumerate(facts["weights"])
                            if w["structural"]}
 
+    def __len__(self):
+        return len(self._list)
+
     def _check_fixed(self, weights):
         """Masks, tables and the like belong to the program itself."""
         for i, value in self._fixed.items():
