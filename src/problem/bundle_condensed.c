@@ -144,6 +144,14 @@ static enum kf_code find_windows(const struct kf_bundle_loader *l,
 	return KF_OK;
 }
 
+/* The judge counts on windows that are the same for all cases. */
+static bool same_windows(const struct kf_digest *a, const struct kf_digest *b)
+{
+	return a->window_count == b->window_count && a->window == b->window &&
+	       memcmp(a->at, b->at, (size_t)a->window_count *
+		      sizeof(a->at[0])) == 0;
+}
+
 enum kf_code kf_condensed_outputs(const struct kf_bundle_loader *l,
 				  const struct kf_safetensors *file,
 				  struct kf_case *c,
@@ -166,6 +174,10 @@ enum kf_code kf_condensed_outputs(const struct kf_bundle_loader *l,
 		code = find_sums(l, file, i, d);
 		if (!code)
 			code = find_windows(l, file, i, d);
+		if (!code && !same_windows(d, &b->set[0].digest[i]))
+			code = kf_fail(l->err, KF_E_INPUT, "bundle: the "
+				       "windows of output %zu are not those of "
+				       "the first set", i);
 		(*window)[i] = (struct kf_tensor_info) {
 			.dtype = b->out[i].dtype, .rank = 2,
 			.shape = { d->window_count, d->window },

@@ -31,7 +31,7 @@
 	"{\"kind\":\"weights\",\"seed\":2}]," \
 	"\"stock\":[{\"kind\":\"stock\",\"seed\":3}]}"
 
-/* One tensor of a header; the data of all of them are zeros. */
+/* One tensor of a header. */
 #define TENSOR(name, type, shape, from, to) "\"" name "\":{\"dtype\":\"" \
 	type "\",\"shape\":" shape ",\"data_offsets\":[" #from "," #to "]}"
 #define IN "{" TENSOR("in.0", "F32", "[2]", 0, 8) "}"
@@ -60,10 +60,11 @@ whole[] = {
 	{ "oracle/stock-00.safetensors", ORACLE(""), 27 },
 };
 
-static void write_one(const char *folder, const struct file *file)
+/* first: byte of the data; the others are zeros. */
+static void write_data(const char *folder, const struct file *file, char first)
 {
 	char *path = kf_path_join(folder, file->name);
-	struct kf_buf bytes = { .max = 1u << 16 };
+	struct kf_buf bytes = { .max = 1u << 20 };
 	size_t len = strlen(file->text);
 	unsigned char length[8] = { 0 };
 
@@ -75,7 +76,7 @@ static void write_one(const char *folder, const struct file *file)
 		kf_buf_add(&bytes, length, sizeof(length));
 		kf_buf_printf(&bytes, "%-*s", (int)padded, file->text);
 		for (size_t i = 0; i < file->data_bytes; i++)
-			kf_buf_add(&bytes, "", 1);
+			kf_buf_add(&bytes, i ? "" : &first, 1);
 	} else {
 		kf_buf_puts(&bytes, file->text);
 	}
@@ -84,6 +85,11 @@ static void write_one(const char *folder, const struct file *file)
 				       NULL), KF_OK);
 	kf_buf_release(&bytes);
 	free(path);
+}
+
+static void write_one(const char *folder, const struct file *file)
+{
+	write_data(folder, file, 0);
 }
 
 /* A good bundle in a fresh folder; caller removes it. */
@@ -238,6 +244,104 @@ static void test_parts_are_not_links(void **state)
 	}
 }
 
+/* --- condensed ones ------------------------------------------------------- */
+
+#define CONDENSED "{\"format\":" FORMAT "," \
+	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[2]}]," \
+	"\"scalars\":[],\"weights\":[]," \
+	"\"outputs\":[{\"name\":\"out0\",\"dtype\":\"float32\"," \
+		"\"shape\":[2]}]," \
+	"\"operations\":null,\"bytes\":16,\"condensed\":{}}"
+#define CONDENSED_SEEDS "{\"sets\":[{\"kind\":\"declared\",\"seed\":1}," \
+	"{\"kind\":\"fresh\",\"seed\":2}]," \
+	"\"stock\":[{\"kind\":\"stock\",\"seed\":3}]}"
+
+/* An oracle whose first window begins at place. */
+static void write_windows(const char *folder, const char *name, int windows,
+			  int elements, char place)
+{
+	size_t at = 8 * (size_t)windows, size = at / 2 * (size_t)elements;
+	size_t expect = at + 40, react = expect + size, signs = react + size;
+	char *text = kf_format("{"
+		"\"at.0\":{\"dtype\":\"I64\",\"shape\":[%d],"
+			"\"data_offsets\":[0,%zu]},"
+		"\"sums.0\":{\"dtype\":\"F64\",\"shape\":[1,4],"
+			"\"data_offsets\":[%zu,%zu]},"
+		"\"scale.0\":{\"dtype\":\"F64\",\"shape\":[1],"
+			"\"data_offsets\":[%zu,%zu]},"
+		"\"expect.0\":{\"dtype\":\"F32\",\"shape\":[%d,%d],"
+			"\"data_offsets\":[%zu,%zu]},"
+		"\"react.0\":{\"dtype\":\"F32\",\"shape\":[%d,%d],"
+			"\"data_offsets\":[%zu,%zu]},"
+		"\"signs\":{\"dtype\":\"I8\",\"shape\":[4,4096],"
+			"\"data_offsets\":[%zu,%zu]}}",
+		windows, at, at, at + 32, at + 32, expect,
+		windows, elements, expect, react,
+		windows, elements, react, signs, signs, signs + 16384);
+
+	write_data(folder, &(struct file) { name, text, signs + 16384 },
+		   place);
+	free(text);
+}
+
+/* Its output has one window, of the first of two elements. */
+static void make_condensed(char folder[32])
+{
+	static const struct file file[] = {
+		{ "public/bundle.json", CONDENSED, 0 },
+		{ "oracle/seeds.json", CONDENSED_SEEDS, 0 },
+		{ "inputs/weights.safetensors", "{}", 0 },
+		{ "inputs/base.safetensors", IN, 8 },
+		{ "inputs/set-00.safetensors", "{}", 0 },
+		{ "inputs/set-01.safetensors", "{}", 0 },
+		{ "inputs/stock-00.safetensors", "{}", 0 },
+	};
+
+	make_folder(folder);
+	for (size_t i = 0; i < KF_COUNT(file); i++)
+		write_one(folder, &file[i]);
+	write_windows(folder, "oracle/set-00.safetensors", 1, 1, 0);
+	write_windows(folder, "oracle/set-01.safetensors", 1, 1, 0);
+	write_windows(folder, "oracle/stock-00.safetensors", 1, 1, 0);
+}
+
+/* The judge reads all sets as far as the first one's windows go. */
+static void test_windows_are_those_of_the_first_set(void **state)
+{
+	static const struct {
+		const char *name;
+		int windows, elements;
+		char place;
+		enum kf_code code;
+	} rows[] = {
+		{ "oracle/set-01.safetensors", 1, 1, 0, KF_OK },
+		{ "oracle/set-00.safetensors", 2, 1, 0, KF_E_INPUT },
+		{ "oracle/set-01.safetensors", 2, 1, 0, KF_E_INPUT },
+		{ "oracle/set-01.safetensors", 1, 2, 0, KF_E_INPUT },
+		{ "oracle/set-01.safetensors", 1, 1, 1, KF_E_INPUT },
+		{ "oracle/stock-00.safetensors", 4096, 1, 0, KF_E_INPUT },
+		{ "oracle/stock-00.safetensors", 1, 2, 0, KF_E_INPUT },
+		{ "oracle/stock-00.safetensors", 1, 1, 1, KF_E_INPUT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_err err = { 0 };
+		struct kf_bundle b;
+		char folder[32];
+
+		make_condensed(folder);
+		write_windows(folder, rows[i].name, rows[i].windows,
+			      rows[i].elements, rows[i].place);
+		if (kf_bundle_load(folder, &b, &err) != rows[i].code)
+			fail_msg("row %zu: '%s'", i, err.text);
+		if (!rows[i].code)
+			kf_bundle_release(&b);
+		else if (!strstr(err.text, "not those of the first set"))
+			fail_msg("row %zu: '%s'", i, err.text);
+		assert_int_equal(kf_remove_tree(folder, NULL), KF_OK);
+	}
+}
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_one_wrong_file_spoils_it),
 		cmocka_unit_test(test_only_plain_files_inside_are_read),
 		cmocka_unit_test(test_parts_are_not_links),
+		cmocka_unit_test(test_windows_are_those_of_the_first_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
