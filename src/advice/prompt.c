@@ -45,8 +45,9 @@ enum kf_code kf_advice_prompt(const struct kf_advice_request *req,
 
 	code = kf_prompt_context_make(req->prompt, &context, err);
 	if (wrong)
-		again = json_pack("{s:o, s:s}", "reply", text_of(wrong->reply),
-				  "why", wrong->why);
+		again = json_pack("{s:o, s:o}", "reply", text_of(wrong->reply),
+				  "why", kf_json_string(wrong->why,
+							strlen(wrong->why)));
 	json_object_set_new(context, "profile", text_of(req->page));
 	json_object_set_new(context, "advised", tried_of(req));
 	json_object_set_new(context, "bottlenecks", classes());

@@ -85,6 +85,16 @@ def test_bad_advice_is_mended_once_and_then_replaced(scratch):
         .split("## The change")[-1]
 
 
+def test_a_name_cut_within_a_character_is_told_to_the_model(scratch):
+    cut = dict(ADVICE, evidence=[{"counter": "x" * 79 + "\u00b5"}])
+    path = record(scratch, {(2, "advisor"): cut,
+                            (2, "advisor_again"): ADVICE})
+    result = kforge(*words(scratch, 2, f"replay:{path}"))
+    assert result.status == 0, result
+    assert "Keep eight partial results." in \
+        show(scratch, 2)["prompt"]["user"]
+
+
 def test_its_tokens_count_in_the_budget(scratch):
     path = record(scratch, {(2, "advisor"): ADVICE})
     result = kforge(*words(scratch, 2, f"replay:{path}"))
