@@ -472,11 +472,16 @@ static void test_words_of_commands(void **state)
 
 static void test_commands_of_users(void **state)
 {
-	static const struct { const char *text; enum kf_code code; } rows[] = {
-		{ "tool --a {run}", KF_OK }, { "tool {pid}", KF_OK },
-		{ "", KF_E_INPUT }, { "tool", KF_E_INPUT },
-		{ "tool {pid} {run}", KF_E_INPUT },
-		{ "tool {run} after", KF_E_INPUT },
+	static const struct {
+		const char *text;
+		enum kf_code code;
+		bool trace;	/* else the runner does not hear of the tool */
+	} rows[] = {
+		{ "tool --a {run}", KF_OK, true },
+		{ "tool {pid}", KF_OK, false },
+		{ "", KF_E_INPUT, false }, { "tool", KF_E_INPUT, false },
+		{ "tool {pid} {run}", KF_E_INPUT, true },
+		{ "tool {run} after", KF_E_INPUT, true },
 	};
 
 	(void)state;
@@ -487,6 +492,7 @@ static void test_commands_of_users(void **state)
 		assert_int_equal(kf_profiler_of_command(rows[i].text, &p,
 							&words, NULL),
 				 rows[i].code);
+		assert_int_equal(p.trace, rows[i].trace);
 		kf_profiler_words_release(&words);
 	}
 }
