@@ -13,12 +13,21 @@ static const char *const command[] = {
 	"--cache-sim=yes", "--branch-sim=yes", "{run}", NULL
 };
 
-static const char *const machine[] = {
+static const char *const *machine(void)
+{
+	static const char *const plain[] = { "-g", NULL };
 #if defined(__x86_64__)
-	"-march=x86-64-v3",
+	static const char *const v2[] = { "-march=x86-64-v2", "-g", NULL };
+	static const char *const v3[] = { "-march=x86-64-v3", "-g", NULL };
+
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	    __builtin_cpu_supports("bmi2"))
+		return v3;
+	if (__builtin_cpu_supports("sse4.2"))
+		return v2;
 #endif
-	"-g", NULL
-};
+	return plain;
+}
 
 const struct kf_profiler kf_profiler_callgrind = {
 	.abi = KF_PROFILER_ABI,

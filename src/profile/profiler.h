@@ -52,7 +52,7 @@ struct kf_profiler {
 	unsigned slower;		/* so many times slower a call may be */
 	/* Instead of the platform's words that bind a program to this machine's
 	 * processor: then it is compiled once more. NULL: it is not. */
-	const char *const *machine;
+	const char *const *(*machine)(void);
 };
 
 extern const struct kf_profiler kf_profiler_perf, kf_profiler_threads,

@@ -187,7 +187,8 @@ static enum kf_code compile_again(struct running *r, struct kf_err *err)
 	struct kf_artefact artefact = { 0 };
 	enum kf_code code;
 
-	platform.command = command_for(base->platform, r->profiler->machine);
+	platform.command = command_for(base->platform,
+				       r->profiler->machine());
 	code = kf_build_run(&job, &build, &artefact, err);
 	if (!code && build.end == KF_BUILD_DONE)
 		r->artefact_path = kf_strdup(artefact.path);
