@@ -240,6 +240,7 @@ static bool try_compiler(struct kf_doctor *d,
 			 const struct kf_device_info *device, size_t i,
 			 const char *work_dir)
 {
+	const struct kf_problem_spec spec = { .tier_min = KF_TIER_WEAK };
 	struct kf_platform only = *platform;
 	char *compiler = NULL;
 	struct kf_err err = { 0 };
@@ -247,8 +248,8 @@ static bool try_compiler(struct kf_doctor *d,
 
 	only.compiler = &platform->compiler[i];
 	only.compiler_count = 1;
-	good = !kf_compiler_prove(&only, device, KF_TIER_WEAK, work_dir, NULL,
-				  &compiler, &err);
+	good = !kf_compiler_prove(&only, device, &spec, work_dir, &compiler,
+				  &err);
 	if (good)
 		kf_doctor_find(d, KF_FINDING_GOOD, platform->name, "%s builds "
 			       "our example (%s)", platform->compiler[i],

@@ -25,9 +25,8 @@ static enum kf_code write_example(const struct kf_platform *platform,
 
 enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 			       const struct kf_device_info *device,
-			       enum kf_sandbox_tier tier_min,
-			       const char *work_dir,
-			       const volatile int *cancel, char **compiler,
+			       const struct kf_problem_spec *spec,
+			       const char *work_dir, char **compiler,
 			       struct kf_err *err)
 {
 	char *dir = kf_path_join(work_dir, "example");
@@ -37,8 +36,8 @@ enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		.arch = device->arch,
 		.source_dir = dir,
 		.work_dir = dir,
-		.tier_min = tier_min,
-		.cancel = cancel,
+		.tier_min = spec->tier_min,
+		.cancel = spec->cancel,
 	};
 	struct kf_python_side python = { .problem_path = NULL };
 	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
@@ -50,6 +49,8 @@ enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		code = kf_python_side_open(&(struct kf_python_side_spec) {
 			.platform = platform,
 			.device_id = device->id,
+			.python = spec->python,
+			.cache_path = spec->cache_path,
 			.passive = true,
 			.problem = platform->example_problem,
 			.folder = dir,
@@ -77,10 +78,8 @@ static enum kf_code prove_compiler(struct kf_setup *setup,
 {
 	enum kf_code code = kf_compiler_prove(setup->platform,
 					      &setup->device,
-					      setup->problem_spec.tier_min,
-					      work_dir,
-					      setup->problem_spec.cancel, NULL,
-					      err);
+					      &setup->problem_spec, work_dir,
+					      NULL, err);
 
 	setup->compiler_proved = !code;
 	return code;

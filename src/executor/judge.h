@@ -44,13 +44,13 @@ KF_MUST_CHECK enum kf_code kf_judge(const struct kf_judge_spec *spec,
 void kf_generation_failure(const struct kf_candidate *candidate,
 			   struct kf_verdict *out);
 
-/* Compiles the platform's own example for this device below work_dir.
+/* Compiles the platform's own example for this device below work_dir. Of spec
+ * counts how: its python, cache_path, tier_min, cancel.
  * KF_E_UNAVAIL, with the compiler's words, if that is refused. *compiler
  * (unless NULL) gets the first line of its --version, or NULL; caller frees. */
 KF_MUST_CHECK enum kf_code kf_compiler_prove(const struct kf_platform *platform,
 		const struct kf_device_info *device,
-		enum kf_sandbox_tier tier_min, const char *work_dir,
-		const volatile int *cancel, char **compiler,
-		struct kf_err *err);
+		const struct kf_problem_spec *spec, const char *work_dir,
+		char **compiler, struct kf_err *err);
 
 #endif
