@@ -14,6 +14,7 @@
 /* Python with torch: both, on a machine that is busy and has not read it yet.
  * What was compiled is at hand. */
 #define PYTHON_NS	(180 * KF_NS_PER_S)
+#define ENDING_NS	KF_NS_PER_S	/* for helpers that are done */
 #define PINGS		20u
 
 /* The kernel's word on who greets us, as we number processes. */
@@ -158,16 +159,31 @@ static void count_processes(struct kf_worker *w)
 		w->processes = kf_sandbox_processes(w->box);
 }
 
+/* How many there are more than before; a compiler's helper that just ends has a
+ * moment for it. */
+static unsigned processes_more(const struct kf_worker *w)
+{
+	uint64_t start_ns = kf_now_ns();
+	unsigned now = kf_sandbox_processes(w->box);
+
+	while (now > w->processes && kf_now_ns() - start_ns < ENDING_NS &&
+	       !(w->cancel && *w->cancel)) {
+		kf_sleep_ns(KF_TALK_SLICE_NS);
+		now = kf_sandbox_processes(w->box);
+	}
+	return now > w->processes ? now - w->processes : 0;
+}
+
 static void find_left_behind(const struct kf_worker *w,
 			     struct kf_call_end *end)
 {
-	unsigned now = w->processes ? kf_sandbox_processes(w->box) : 0;
+	unsigned more = w->processes ? processes_more(w) : 0;
 
-	if (now > w->processes)
+	if (more)
 		snprintf(end->text, sizeof(end->text), "the program started "
 			 "%u process%s that still ran when it was loaded; it "
-			 "must do all work by itself", now - w->processes,
-			 now - w->processes == 1 ? "" : "es");
+			 "must do all work by itself", more,
+			 more == 1 ? "" : "es");
 }
 
 /* What it means that the runner refuses the artefact. */
