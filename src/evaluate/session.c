@@ -177,8 +177,9 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 
 	if (spec.limits.wall_ns < PROCESS_NS)
 		spec.limits.wall_ns = PROCESS_NS;
-	if (req->lock_path)	/* it may wait, paused, for the device */
-		spec.limits.wall_ns += KF_DEVICE_WAIT_NS;
+	/* It may wait, paused, for the device: to share it, and to have it. */
+	if (req->lock_path)
+		spec.limits.wall_ns += 2 * KF_DEVICE_WAIT_NS;
 	if (spec.limits.cpu_ns < PROCESS_NS * threads)
 		spec.limits.cpu_ns = PROCESS_NS * threads;
 	return kf_worker_begin(&spec, out, err);
