@@ -8,7 +8,8 @@
 #define LATE_NS		(50 * KF_NS_PER_MS)	/* for work that was put off */
 #define MOVE_NS_PER_BYTE 20u		/* for UPLOAD and DOWNLOAD, beside it */
 /* Where kernels run in the runner's process a vendor's compiler may put off its
- * work to their first launch. */
+ * work to their first launch; and a library of Python's its loading, or its
+ * threads, to their first use. */
 #define FIRST_NS	(20 * KF_NS_PER_S)
 
 /* --- calls -------------------------------------------------------------- */
@@ -150,10 +151,11 @@ static uint64_t deadline_ns(struct kf_worker *w, enum kf_host_command command,
 			    uint64_t timeout_ns)
 {
 	bool first = command == KF_HOST_FORWARD && !w->has_run;
+	bool put_off = w->driver->python ||
+		(w->driver->two_part && w->in_process);
 
 	w->has_run |= first;
-	return first && w->driver->two_part && w->in_process ?
-		timeout_ns + FIRST_NS : timeout_ns;
+	return first && put_off ? timeout_ns + FIRST_NS : timeout_ns;
 }
 
 static enum kf_code call(struct kf_worker *w, enum kf_host_command command,

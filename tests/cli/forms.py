@@ -104,6 +104,13 @@ CASES = {
     "helper": ("import os, time\nif os.fork() == 0:\n    time.sleep(60)\n"
                "    os._exit(0)\n" + SOLUTION, "compilation_failure", "load",
                "1 process that still ran"),
+    # --- slow for a good reason
+    "ending": ("import os, time\nif os.fork() == 0:\n    time.sleep(0.2)\n"
+               "    os._exit(0)\n" + SOLUTION, "correct", "", ""),
+    "slow_start": (body("import time",
+                        "if not hasattr(self, 'started'):",
+                        "    self.started = time.sleep(6)",
+                        f"return {RIGHT}"), "correct", "", ""),
 }
 
 
@@ -157,6 +164,11 @@ def test_inputs_are_not_changed(scratch):
 
 def test_no_other_process_helps(scratch):
     check("process", "helper")
+
+
+def test_what_is_slow_at_first_is_let(scratch):
+    """A helper that just ends; a first call beyond the limit of a call."""
+    check("ending", "slow_start")
 
 
 def test_work_is_done_in_every_call_and_within_it(scratch):
