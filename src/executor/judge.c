@@ -159,10 +159,11 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 	};
 }
 
-/* May the device have come to harm? */
+/* May the device have come to harm? Not where others only worked on it. */
 static bool may_have_harmed(enum kf_code code, const struct kf_verdict *verdict)
 {
-	return code ? code != KF_E_CANCELED && code != KF_E_INPUT :
+	return code ? code != KF_E_CANCELED && code != KF_E_INPUT &&
+		code != KF_E_TIMEOUT :
 		verdict->state == KF_RUNTIME_ERROR;
 }
 
@@ -180,6 +181,8 @@ static enum kf_code look_at_device(const struct kf_judge_spec *spec,
 			.device_id = setup->device.id,
 			.lock_path = setup->lock_path,
 			.log = setup->problem_spec.log,
+			.cancel = spec->cancel ? spec->cancel :
+				setup->problem_spec.cancel,
 		}, code ? NULL : err);
 	return code ? code : looked;
 }

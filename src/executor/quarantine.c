@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "evaluate/device.h"
 
 #define CANARIES	2
 #define PAUSE_NS	KF_NS_PER_S	/* a device may be resetting itself */
@@ -56,24 +57,49 @@ static enum kf_code put(const struct kf_quarantine *q, const char *reason,
 	return code;
 }
 
+static enum kf_code sing(const struct kf_quarantine *q, struct kf_err *why)
+{
+	enum kf_code code = KF_OK;
+
+	for (int i = 0; i < CANARIES; i++) {
+		if (i)
+			kf_sleep_ns(PAUSE_NS);
+		*why = (struct kf_err) { 0 };
+		code = q->driver->canary(q->device_id, KF_CANARY_NS, why);
+		if (!code)
+			return KF_OK;
+		kf_logf(q->log, KF_LOG_WARN, "a canary on device %s failed: "
+			"%s", q->device_id, why->text);
+	}
+	return code;
+}
+
 enum kf_code kf_quarantine_look(const struct kf_quarantine *q,
 				struct kf_err *err)
 {
 	struct kf_err why = { 0 };
+	struct kf_lock lock;
+	uint64_t waited_ns;
+	enum kf_code code;
 
 	if (!q->driver->canary || !q->lock_path)
 		return KF_OK;
-	for (int i = 0; i < CANARIES; i++) {
-		if (i)
-			kf_sleep_ns(PAUSE_NS);
-		why = (struct kf_err) { 0 };
-		if (q->driver->canary(q->device_id, KF_CANARY_NS, &why) ==
-		    KF_OK)
-			return KF_OK;
-		kf_logf(q->log, KF_LOG_WARN, "a canary on device %s failed: "
-			"%s", q->device_id, why.text);
+	code = kf_device_share(&(struct kf_device_wait) {
+		.lock_path = q->lock_path, .device_id = q->device_id,
+		.timeout_ns = KF_DEVICE_WAIT_NS,
+		.notice_ns = KF_DEVICE_NOTICE_NS,
+		.log = q->log, .cancel = q->cancel,
+	}, &lock, &waited_ns, &why);
+	if (!code) {
+		code = sing(q, &why);
+		kf_lock_release(&lock);
+		if (code && code != KF_E_LIMIT)
+			return put(q, why.text, err);
 	}
-	return put(q, why.text, err);
+	if (code)
+		kf_logf(q->log, KF_LOG_WARN, "whether device %s came to harm "
+			"is not known: %s", q->device_id, why.text);
+	return KF_OK;
 }
 
 enum kf_code kf_quarantine_release(const char *lock_path, bool *was,

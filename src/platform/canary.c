@@ -27,7 +27,7 @@ static enum kf_code hear(const struct kf_apart_end *end,
 		return kf_fail(err, KF_E_UNAVAIL, "a small program of kforge's "
 			       "own crashed on it (signal %d)", end->signal);
 	memcpy(&answer, kf_buf_str(result), sizeof(answer));
-	return answer.code ? kf_fail(err, KF_E_UNAVAIL, "%.500s",
+	return answer.code ? kf_fail(err, answer.code, "%.500s",
 				     answer.err.text) : KF_OK;
 }
 

@@ -9,10 +9,11 @@
 #include "base/base.h"
 
 /* Runs in the child, which ends afterwards: nothing need be given back. Any
- * code but KF_OK, with its sentence, says that the device does not compute. */
+ * code but KF_OK, with its sentence, says that the device does not compute;
+ * but KF_E_LIMIT that there was no room on it to find out. */
 typedef enum kf_code kf_canary_fn(const char *device_id, struct kf_err *err);
 
-/* KF_E_UNAVAIL if it said so, crashed, or did not end. */
+/* Its code; KF_E_UNAVAIL if it crashed, or did not end. */
 KF_MUST_CHECK enum kf_code kf_canary_run(kf_canary_fn *sing,
 		const char *device_id, uint64_t timeout_ns,
 		struct kf_err *err);

@@ -34,7 +34,8 @@ static enum kf_code fill(struct kf_device *dev, unsigned char byte,
 
 static enum kf_code sing(const char *device_id, struct kf_err *err)
 {
-	uint64_t first[CHUNKS], other[CHUNKS], again[CHUNKS];
+	uint64_t first[CHUNKS] = { 0 }, other[CHUNKS] = { 0 };
+	uint64_t again[CHUNKS] = { 0 };
 	struct kf_device *dev = NULL;
 	enum kf_code code = kf_cuda_open(device_id, BYTES, &dev, err);
 
