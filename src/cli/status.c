@@ -5,6 +5,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "profile/profile.h"
 #include "store/advice.h"
 
 #define RUNS_DIR "kforge-runs"
@@ -59,16 +60,40 @@ static uint64_t tokens_of(const struct status *status)
 
 /* --- reading -------------------------------------------------------------- */
 
-static bool policy_stops(const struct status *status,
+/* As the run saw it when it stopped for that, and kept it. */
+static bool near_bound(const struct status *status, struct kf_store *store,
+		       const struct kf_attempt *best)
+{
+	const char *profile = kf_json_str(status->settings, "profile", "none");
+	struct kf_roofline roofline = { 0 };
+	json_t *kept = NULL;
+	char why[256];
+	bool near;
+
+	if (strcmp(profile, "none") == 0)
+		return false;
+	near = !kf_store_profile_of(store, best->id, &kept, NULL) && kept &&
+		!kf_roofline_from_json(json_object_get(kept, "roofline"),
+				       &roofline, NULL) &&
+		kf_roofline_reached(&roofline, why);
+	kf_roofline_release(&roofline);
+	json_decref(kept);
+	return near;
+}
+
+static bool policy_stops(const struct status *status, struct kf_store *store,
 			 const struct kf_attempts *attempts, size_t judged)
 {
 	struct kf_policy_attempt *p = kf_attempts_for_policy(attempts, judged);
+	size_t best = kf_policy_best(p, judged);
 	struct kf_policy_rules rules = {
 		.attempt_max = (unsigned)setting(status, "attempts"),
 		.start_count = json_array_size(json_object_get(
 			status->settings, "start")) ? 1 : 0,
 		.target_speedup = kf_json_real(status->settings, "target",
 					       (double)NAN),
+		.near_bound = best != KF_POLICY_NO_ATTEMPT &&
+			near_bound(status, store, &attempts->attempt[best]),
 	};
 	bool stops = kf_policy_stops(kf_policy_decide(&rules, p,
 						      judged).kind);
@@ -94,9 +119,9 @@ static void read_best(const struct kf_attempts *attempts, size_t judged,
 	lane->conclusive = attempts->attempt[best].conclusive;
 }
 
-static void read_step(const struct status *status, const json_t *row,
-		      const struct kf_attempts *attempts, size_t judged,
-		      struct lane *lane)
+static void read_step(const struct status *status, struct kf_store *store,
+		      const json_t *row, const struct kf_attempts *attempts,
+		      size_t judged, struct lane *lane)
 {
 	static const char *const step[] = {
 		[0] = "begun",
@@ -118,7 +143,7 @@ static void read_step(const struct status *status, const json_t *row,
 		lane->step = step[last->stage];
 		lane->number = last->number;
 		lane->ended = judged == attempts->count &&
-			      policy_stops(status, attempts, judged);
+			      policy_stops(status, store, attempts, judged);
 	}
 	if (lane->ended && attempts->count)
 		lane->step = "done";
@@ -175,7 +200,7 @@ static enum kf_code read_lane(struct kf_store *store,
 	if (judged)
 		lane->state = kf_state_name(attempts.attempt[judged - 1].state);
 	read_best(&attempts, judged, lane);
-	read_step(status, row, &attempts, judged, lane);
+	read_step(status, store, row, &attempts, judged, lane);
 	kf_attempts_release(&attempts);
 	return KF_OK;
 }

@@ -179,29 +179,38 @@ static enum kf_code keep_profile(struct kf_lane *lane,
 	return code;
 }
 
-static enum kf_code profile_anew(struct kf_lane *lane,
-				 const struct kf_attempt *base,
-				 struct kf_err *err)
+static bool wants_counters(const struct kf_lane *lane)
 {
-	struct kf_run *run = lane->run;
+	return strcmp(lane->run->spec->profile, "none") != 0 &&
+	       !lane->run->setup.away;
+}
+
+/* What follows from lane->look.profile, into the store. */
+static enum kf_code settle(struct kf_lane *lane, const struct kf_attempt *base,
+			   struct kf_err *err)
+{
 	struct kf_look *look = &lane->look;
 	struct kf_buf page = { .max = KF_PROFILE_PAGE_BYTES };
-	bool wanted = strcmp(run->spec->profile, "none") != 0 &&
-		      !run->setup.away;
 	enum kf_profile_class bottleneck;
-	enum kf_code code = KF_OK;
 
-	if (wanted)
-		code = take(lane, base, &look->profile, err);
-	if (code)
-		return code;
-	kf_roofline_make(&lane->target.bundle, &run->setup.device,
+	kf_roofline_make(&lane->target.bundle, &lane->run->setup.device,
 			 time_of(lane, base), &look->profile,
 			 &look->roofline);
 	bottleneck = kf_profile_reduce(&look->profile, &look->roofline, &page);
 	look->page = kf_strdup(kf_buf_str(&page));
 	kf_buf_release(&page);
 	return keep_profile(lane, base, bottleneck, err);
+}
+
+static enum kf_code profile_anew(struct kf_lane *lane,
+				 const struct kf_attempt *base,
+				 struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	if (wants_counters(lane))
+		code = take(lane, base, &lane->look.profile, err);
+	return code ? code : settle(lane, base, err);
 }
 
 static enum kf_code profile_from_store(struct kf_lane *lane,
@@ -219,6 +228,13 @@ static enum kf_code profile_from_store(struct kf_lane *lane,
 	return code;
 }
 
+/* Kept when a run stopped there (kf_lane_keep_bound), and it goes on. */
+static bool is_uncounted(const json_t *kept)
+{
+	return strcmp(kf_json_str(kept, "end", ""),
+		      kf_profile_end_name(KF_PROFILE_NONE)) == 0;
+}
+
 enum kf_code kf_lane_profile(struct kf_lane *lane,
 			     const struct kf_attempt *base, struct kf_err *err)
 {
@@ -231,12 +247,29 @@ enum kf_code kf_lane_profile(struct kf_lane *lane,
 	kf_look_release(look);
 	code = kf_store_profile_of(lane->run->store, base->id, &kept, err);
 	if (!code)
-		code = kept ? profile_from_store(lane, kept, err) :
+		code = kept && !(is_uncounted(kept) && wants_counters(lane)) ?
+			profile_from_store(lane, kept, err) :
 			profile_anew(lane, base, err);
 	if (!code)
 		look->attempt_id = base->id;
 	json_decref(kept);
 	return code;
+}
+
+enum kf_code kf_lane_keep_bound(struct kf_lane *lane,
+				const struct kf_attempt *best,
+				struct kf_err *err)
+{
+	json_t *kept = NULL;
+	enum kf_code code;
+
+	kf_look_release(&lane->look);
+	code = kf_store_profile_of(lane->run->store, best->id, &kept, err);
+	if (!code && kept)
+		code = kf_profile_from_json(json_object_get(kept, "profile"),
+					    &lane->look.profile, err);
+	json_decref(kept);
+	return code ? code : settle(lane, best, err);
 }
 
 /* --- profile -> advice ---------------------------------------------------- */

@@ -22,5 +22,9 @@ KF_MUST_CHECK enum kf_code kf_lane_advise(struct kf_lane *lane,
  * Never where nothing is to be profiled. */
 bool kf_lane_near_bound(const struct kf_lane *lane,
 			const struct kf_attempt *best);
+/* The run stops there: the roofline is kept, for those who ask why. Nothing is
+ * counted for it. */
+KF_MUST_CHECK enum kf_code kf_lane_keep_bound(struct kf_lane *lane,
+		const struct kf_attempt *best, struct kf_err *err);
 
 #endif

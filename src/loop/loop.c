@@ -450,6 +450,9 @@ static enum kf_code run_attempts(struct kf_lane *lane, struct kf_err *err)
 			code = run_attempt(lane, attempt, &next, err);
 		next = decide(lane);
 	}
+	if (!code && next.kind == KF_POLICY_STOP_BOUND)
+		code = kf_lane_keep_bound(lane,
+				&lane->attempts.attempt[next.best], err);
 	if (code)
 		return code;
 	best = best_index(&lane->attempts);

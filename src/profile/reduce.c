@@ -263,7 +263,7 @@ enum kf_profile_class kf_profile_reduce(const struct kf_profile *profile,
 	tell_lines(profile, &page);
 	tell_missing(profile, &page);
 	tell_counters(profile, &page);
-	if (profile->source)
+	if (profile->source && profile->source[0])
 		kf_buf_printf(&page, "\nBy %s.\n", profile->source);
 	add_page(&page, out);
 	kf_buf_release(&page);

@@ -3,6 +3,7 @@
 advice that is mended or replaced, what is kept of it, and a resume."""
 
 import json
+import sqlite3
 import sys
 
 from harness import C_PROBLEM, EXIT, ROOT, asked, kforge, run_tests
@@ -112,6 +113,35 @@ def test_a_program_is_profiled_before_it_is_improved(scratch):
     assert "## Its profile" in prompt and "cpu_time" in prompt, prompt
     assert (scratch / "run" / "profiles" / "axpby-1").is_dir()
     assert not list((scratch / "run" / "work").glob("*-profile")), result
+
+
+def test_a_run_that_ended_near_its_bound_is_complete(scratch):
+    """The store of one that ended after the last of its attempts is made that
+    of one that had another left: the roofline alone says why it ended."""
+    record(scratch, {})
+    result = kforge(*words(scratch, 2, "none", "--profile", "threads"))
+    assert result.status == 0, result
+    best = kforge("status", scratch / "run",
+                  "--json").json()["problems"][0]["best_attempt"]
+    db = sqlite3.connect(scratch / "run" / "run.db")
+    settings = json.loads(db.execute("SELECT settings FROM run").fetchone()[0])
+    roofline = json.loads(db.execute(
+        "SELECT roofline FROM profile").fetchone()[0])
+    assert {"time_ns", "memory_ns", "cached"} <= set(roofline), roofline
+    number = "(SELECT id FROM attempt WHERE number = ?)"
+    for left, profile, state in ((1.5, "threads", "stopped"),
+                                 (1.04, "threads", "complete"),
+                                 (1.04, "none", "stopped")):
+        roofline.update(time_ns=1e6 * left, memory_ns=1e6, cached=False)
+        settings.update(attempts=3, profile=profile)
+        db.execute(f"UPDATE profile SET roofline = ?, attempt_id = {number}",
+                   (json.dumps(roofline), best))
+        db.execute("UPDATE run SET settings = ?", (json.dumps(settings),))
+        db.commit()
+        told = kforge("status", scratch / "run", "--json").json()
+        assert told["state"] == state, (left, profile, told)
+        assert (told["go_on"] is None) == (state == "complete"), told
+    db.close()
 
 
 def test_a_plateau_names_the_algorithm_and_asks_for_another(scratch):
