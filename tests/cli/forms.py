@@ -2,6 +2,7 @@
 """Programs in other forms than the platform's own: PyTorch modules."""
 
 import json
+import os
 import pathlib
 import sys
 
@@ -200,6 +201,15 @@ def test_verify_knows_the_form_by_the_file(scratch):
                     scratch / "anything.py")
     assert result.status == EXIT["input"], result
     assert "program.c" in result.err, result
+
+
+def test_a_refusal_wants_no_other_python_than_the_one_named(scratch):
+    (scratch / "solution.py").write_text(CASES["syntax"][0])
+    result = kforge("verify", *FAST, "--json", "--python",
+                    os.environ.get("KFORGE_PYTHON") or sys.executable, PROBLEM,
+                    scratch / "solution.py",
+                    env={"KFORGE_PYTHON": "/nowhere/python"})
+    assert result.status == EXIT["compilation_failure"], result
 
 
 def test_a_form_that_is_not_there_is_named(scratch):
