@@ -28,13 +28,14 @@ static int release(const struct kf_options *options)
 static int doctor(const struct kf_options *options, const char **argument,
 		  size_t argument_count)
 {
-	struct kf_doctor d = { .root = "", .list = json_array() };
+	struct kf_doctor d = { .root = "" };
 	struct kf_buf text = { .max = 1u << 16 };
 
 	(void)argument;
 	(void)argument_count;
 	if (options->release)
 		return release(options);
+	d.list = json_array();
 	kf_doctor_files(&d, options);
 	kf_doctor_sandbox(&d, options);
 	kf_doctor_python(&d, options);
