@@ -273,6 +273,25 @@ static void doubt_clock(struct kf_judgement *j)
 		      "counts for them\n", j->doubted_count, j->wall_count);
 }
 
+/* Programs that can take work out of their time, if they mean to. */
+static void doubt_form(struct kf_judgement *j)
+{
+	const struct kf_driver *driver = j->req->platform->driver;
+	const char *why = NULL;
+
+	if (j->out->in_process && driver->two_part)
+		why = "the kernels ran in the process that waits for them: a "
+			"program that means to can make its time look shorter";
+	else if (j->out->in_process && kf_driver_moves(driver))
+		why = "the program shares its process with what moves its "
+			"inputs and outputs before and after the clock runs: "
+			"one that means to can compute then";
+	if (!why)
+		return;
+	j->out->conclusive = false;
+	kf_buf_printf(&j->notes, "%s\n", why);
+}
+
 static void conclude(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
@@ -301,12 +320,7 @@ static void conclude(struct kf_judgement *j)
 			      "after %zu blocks, more than the 2 %% asked "
 			      "for\n", 100 * j->ratio.width,
 			      j->ratio.block_count);
-	if (out->in_process && j->req->platform->driver->two_part) {
-		out->conclusive = false;
-		kf_buf_puts(&j->notes, "the kernels ran in the process that "
-			    "waits for them: a program that means to can make "
-			    "its time look shorter\n");
-	}
+	doubt_form(j);
 	if (out->time_ns < SHORT_NS && !j->shared.device_clock) {
 		out->conclusive = false;
 		kf_buf_printf(&j->notes, "a call takes less than %.0f us: the "

@@ -288,7 +288,8 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 		kf_buf_printf(out, "      baseline: %s\n", words);
 	if (!v->conclusive)
 		kf_buf_puts(out, "      not conclusive: the interval is wide, "
-			    "or the time is too short to measure well\n");
+			    "the time is too short to measure well, or the "
+			    "program could make it look shorter\n");
 }
 
 static void say_took(const struct kf_verdict *v, struct kf_buf *out)

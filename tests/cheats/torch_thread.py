@@ -3,7 +3,7 @@
 class: work deferred to another thread
 problem: tests/cheats/problems/layer.py
 found: mismatch values|unwritten|non_finite|cheat_deferred_work
-without: -, what a call returned is copied before the clock stops
+without: -, what a call returned is looked at before the clock stops and after
 """
 import threading
 import time

@@ -232,6 +232,9 @@ def test_times_are_taken_in_turn_with_pytorch(scratch):
     assert verdict["state"] == "correct", verdict
     assert verdict["time_ns"] > 0 and verdict["baseline_live"], verdict
     assert verdict["speedup"]["ratio"] > 0, verdict
+    assert not verdict["conclusive"], verdict
+    assert any("shares its process with what moves its inputs" in note
+               for note in verdict["evidence"]["notes"]), verdict
 
 
 def test_the_prompt_is_for_the_form(scratch):
