@@ -324,8 +324,8 @@ struct kf_driver {
 	/* Optional, in the supervisor: does the device still compute? Runs a
 	 * small program of our own, whose answer is known, in a process of its
 	 * own that ends in time. KF_E_UNAVAIL, with words that follow the
-	 * device's name: it does not; KF_E_LIMIT: no room was left there to find
-	 * out. NULL: a device that cannot fall ill. */
+	 * device's name: it does not; KF_E_LIMIT: no room was left there to
+	 * find out. NULL: a device that cannot fall ill. */
 	enum kf_code (*canary)(const char *device_id, uint64_t timeout_ns,
 			       struct kf_err *err);
 	/* Optional, of any driver: the clock rates of its devices. */

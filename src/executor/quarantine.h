@@ -2,11 +2,11 @@
  * quarantine.h - devices that no longer compute as they should.
  *
  * After a run in which a device may have come to harm its canary runs: a small
- * program of ours with a known answer (driver.h), which shares the device as all
- * who compute there do. If two in a row fail, a file
- * beside the device's lock puts it into quarantine: from then on every kforge
- * process that uses this cache answers with trouble of ours, and never with a
- * verdict, until somebody releases it.
+ * program of ours with a known answer (driver.h), which shares the device as
+ * all who compute there do. If two in a row fail, a file beside the device's
+ * lock puts it into quarantine: from then on every kforge process that uses
+ * this cache answers with trouble of ours, and never with a verdict, until
+ * somebody releases it.
  *
  * lock_path is the device's lock (setup.h); the file is LOCK_PATH.quarantine,
  * JSON with device, reason and at.
