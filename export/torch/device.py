@@ -338,7 +338,7 @@ class Program:
         """Forgets all prepared weights: they were changed behind PyTorch's
         back, as by tensor.data."""
         with self._lock:
-            if self._contexts:
+            if self._contexts is not None:
                 self._contexts.clear()
 
     @staticmethod
@@ -353,7 +353,7 @@ class Program:
                    for spec in self.facts["outputs"]]
         forward = self._lists_of(device)[1]
         kept = {}
-        if self._contexts:
+        if self._contexts is not None:
             self._device = device
             kept = self._contexts.get(weights).addresses(stream)
         scratch = self._scratch(forward.temp_bytes, device)
