@@ -193,6 +193,8 @@ def test_callgrind_itself(_):
 
 if not shutil.which("valgrind"):
     test_callgrind_itself.skip = "valgrind is not installed here"
+elif "-fsanitize" in (BUILD / "flags").read_text():
+    test_callgrind_itself.skip = "valgrind runs no program with sanitizers"
 
 
 def test_any_command_beside_it(scratch):
