@@ -337,11 +337,8 @@ static enum kf_code advice_json(struct kf_sql *sql, json_t *list,
 enum kf_code kf_store_advices(struct kf_store *store, int64_t problem_id,
 		json_t **out, struct kf_err *err)
 {
-	json_t *list = json_array();
-	enum kf_code code = KF_OK, end;
 	struct kf_sql sql;
 
-	*out = NULL;
 	kf_sql_begin(&sql, store, "SELECT g.problem_id, g.number, p.name, "
 		     "b.number, g.source, g.bottleneck, g.expected_gain, "
 		     "g.advice, g.state, g.gain, g.given_at "
@@ -351,14 +348,5 @@ enum kf_code kf_store_advices(struct kf_store *store, int64_t problem_id,
 		     "WHERE ?1 = 0 OR g.problem_id = ?1 "
 		     "ORDER BY g.problem_id, g.number");
 	kf_sql_int(&sql, problem_id);
-	while (!code && kf_sql_row(&sql))
-		code = advice_json(&sql, list, err);
-	end = kf_sql_end(&sql, "read the advice", code ? NULL : err);
-	if (!code)
-		code = end;
-	if (code)
-		json_decref(list);
-	else
-		*out = list;
-	return code;
+	return kf_sql_list(&sql, advice_json, "read the advice", out, err);
 }

@@ -102,23 +102,11 @@ static enum kf_code problem_json(struct kf_sql *sql, json_t *list,
 enum kf_code kf_store_problems(struct kf_store *store, json_t **out,
 			       struct kf_err *err)
 {
-	enum kf_code code = KF_OK, end;
-	json_t *list = json_array();
 	struct kf_sql sql;
 
-	*out = NULL;
 	kf_sql_begin(&sql, store, "SELECT id, name, hash, info, health "
 		     "FROM problem ORDER BY id");
-	while (!code && kf_sql_row(&sql))
-		code = problem_json(&sql, list, err);
-	end = kf_sql_end(&sql, "read the problems", code ? NULL : err);
-	if (!code)
-		code = end;
-	if (code)
-		json_decref(list);
-	else
-		*out = list;
-	return code;
+	return kf_sql_list(&sql, problem_json, "read the problems", out, err);
 }
 
 /* --- stages --------------------------------------------------------------- */

@@ -39,6 +39,12 @@ char *kf_sql_get_text(struct kf_sql *sql, int column);
 /* what completes "cannot ...": "store the reply". */
 enum kf_code kf_sql_end(struct kf_sql *sql, const char *what,
 			struct kf_err *err);
+/* All rows as a list, and the statement's end. Each is added by row; *out is
+ * the caller's, NULL on failure. */
+typedef enum kf_code kf_sql_row_fn(struct kf_sql *sql, json_t *list,
+				   struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_sql_list(struct kf_sql *sql, kf_sql_row_fn *row,
+		const char *what, json_t **out, struct kf_err *err);
 /* One or more statements without parameters and rows. */
 enum kf_code kf_sql_run(struct kf_store *store, const char *text,
 			const char *what, struct kf_err *err);

@@ -115,6 +115,25 @@ enum kf_code kf_sql_end(struct kf_sql *sql, const char *what,
 	return code;
 }
 
+enum kf_code kf_sql_list(struct kf_sql *sql, kf_sql_row_fn *row,
+			 const char *what, json_t **out, struct kf_err *err)
+{
+	json_t *list = json_array();
+	enum kf_code code = KF_OK, end;
+
+	*out = NULL;
+	while (!code && kf_sql_row(sql))
+		code = row(sql, list, err);
+	end = kf_sql_end(sql, what, code ? NULL : err);
+	if (!code)
+		code = end;
+	if (code)
+		json_decref(list);
+	else
+		*out = list;
+	return code;
+}
+
 enum kf_code kf_sql_run(struct kf_store *store, const char *text,
 			const char *what, struct kf_err *err)
 {
