@@ -7,36 +7,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/paths.h"
 #include "cli/progress.h"
-#include "executor/away.h"
-
-/* A bare name is looked up on PATH each time. Links stay, for a Python finds
- * its modules by the name it is called by. */
-static char *absolute_program(const char *name)
-{
-	char *here, *full;
-
-	if (!name || !strchr(name, '/') || name[0] == '/')
-		return kf_strdup(name);
-	here = realpath(".", NULL);
-	full = here ? kf_path_join(here, name) : kf_strdup(name);
-	free(here);
-	return full;
-}
-
-static char *absolute_model(const char *name)
-{
-	char *full, *result;
-	const char *path;
-
-	if (!name || !kf_model_path(name, &path))
-		return kf_strdup(name);
-	full = kf_path_absolute(path);
-	result = kf_format("%.*s%s", (int)(path - name), name, full);
-	free(full);
-	return result;
-}
+#include "cli/run_spec.h"
 
 #define RUNS_DIR "kforge-runs"
 #define SAME_SECOND_MAX 100	/* runs begun in one second */
@@ -128,9 +100,8 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
 static int dry_run(const struct kf_run_spec *spec)
 {
 	uint64_t reply = spec->token_max ? spec->token_max : KF_REPLY_TOKENS;
-	/* Before each attempt but the first, asked twice at most. */
-	uint64_t advised = kf_loop_asks_advisor(spec) ?
-			   2 * (spec->attempt_max - 1) : 0;
+	uint64_t advised = kf_cli_run_advised(spec, spec->attempt_max,
+					      spec->start_count > 0);
 	struct kf_setup_spec setup_spec = spec->setup;
 	struct kf_setup setup = { 0 };
 	struct kf_err err = { 0 };
@@ -211,125 +182,57 @@ static int work(const struct kf_run_spec *spec, bool resume,
 	       summary.problem_count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
 }
 
-static struct kf_run_spec spec_from(const struct kf_options *options,
-				    const struct kf_log *log)
+/* Where the run goes: nowhere if nothing is asked. Caller frees. */
+static enum kf_code choose_run_dir(const struct kf_options *options,
+				   const struct kf_paths *problems, char **out,
+				   struct kf_err *err)
 {
-	return (struct kf_run_spec) {
-		.setup = kf_cli_setup_spec(options, log),
-		.model = options->model,
-		.advisor = options->advisor ? options->advisor : "rules",
-		.profile = options->profile ? options->profile : "auto",
-		.start = options->start.text,
-		.start_count = options->start.count,
-		.attempt_max = (unsigned)options->attempts,
-		.target_speedup = options->target,
-		.temperature = options->temperature,
-		.token_max = (unsigned)options->max_tokens,
-		.budget_tokens = options->budget_tokens,
-		.ask_timeout_ns = (uint64_t)(options->reply_timeout_s * 1e9),
-		.rules = (enum kf_rules)options->rules,
-		.seed = options->seed,
-		.call_count_fixed = (unsigned)options->calls,
-		.force = options->force,
-	};
+	*out = kf_strdup(options->out);
+	return *out || options->dry_run ? KF_OK :
+	       default_run_dir(problems, out, err);
 }
 
-/* A name that was mistyped is told before a bundle is made. */
-static enum kf_code add_start(struct kf_paths *start,
-			      const struct kf_list *files, struct kf_err *err)
+static enum kf_code check_asked(const struct kf_options *options,
+				const struct kf_run_spec *spec,
+				struct kf_err *err)
 {
-	for (size_t i = 0; i < files->count; i++) {
-		if (!kf_path_exists(files->text[i]))
-			return kf_fail(err, KF_E_INPUT, "--start: there is no "
-				       "file %s", files->text[i]);
-		kf_paths_add_take(start, kf_path_absolute(files->text[i]));
-	}
+	if (spec->setup.away && options->dry_run)
+		return kf_fail(err, KF_E_INPUT, "--dry-run does not go with "
+			       "--executor folder: shapes are known on the "
+			       "other machine only");
 	return KF_OK;
 }
 
 static int run(const struct kf_options *options, const char **argument,
 	       size_t argument_count)
 {
-	struct kf_paths problems = { 0 }, start = { 0 };
-	char *run_dir = NULL, *prompts = NULL, *record = NULL, *model = NULL;
-	char *python = NULL, *cache = NULL, *away = NULL, *advisor = NULL;
+	struct kf_cli_run made = { 0 };
 	struct kf_err err = { 0 };
-	struct kf_run_spec spec;
+	char *run_dir = NULL;
 	struct kf_log log;
+	enum kf_code code = KF_OK;
 	int status;
 
 	kf_cli_log(options, &log);
-	spec = spec_from(options, &log);
-	if (!spec.model && !options->dry_run) {
-		kf_fail(&err, KF_E_INPUT, "--model is missing: name one, such "
-			"as --model openai:NAME; `kforge models` lists the "
-			"kinds");
-		return kf_cli_fail(&err);
-	}
-	if (kf_away_folder(options->executor, &away, &err))
-		return kf_cli_fail(&err);
-	if (away && options->dry_run) {
-		free(away);
-		kf_fail(&err, KF_E_INPUT, "--dry-run does not go with "
-			"--executor folder: shapes are known on the other "
-			"machine only");
-		return kf_cli_fail(&err);
-	}
-	spec.setup.away = away;
-	if (kf_cli_open_shapes(options, &spec.setup, &err)) {
-		free(away);
-		return kf_cli_fail(&err);
-	}
-	for (size_t i = 0; i < argument_count; i++) {
-		if (kf_paths_add_problems(&problems, argument[i], &err)) {
-			status = kf_cli_fail(&err);
-			goto out;
-		}
-	}
-	if (add_start(&start, &options->start, &err)) {
+	if (!options->model && !options->dry_run)
+		code = kf_fail(&err, KF_E_INPUT, "--model is missing: name "
+			       "one, such as --model openai:NAME; `kforge "
+			       "models` lists the kinds");
+	if (!code)
+		code = kf_cli_run_open(options, argument, argument_count, &log,
+				       &made, &err);
+	if (!code)
+		code = check_asked(options, &made.spec, &err);
+	if (!code)
+		code = choose_run_dir(options, &made.problems, &run_dir, &err);
+	made.spec.run_dir = run_dir;
+	if (code)
 		status = kf_cli_fail(&err);
-		goto out;
-	}
-	if (options->out)
-		run_dir = kf_strdup(options->out);
-	else if (!options->dry_run &&
-		 default_run_dir(&problems, &run_dir, &err)) {
-		status = kf_cli_fail(&err);
-		goto out;
-	}
-	if (options->prompts)
-		prompts = kf_path_absolute(options->prompts);
-	record = options->record ? kf_path_absolute(options->record) : NULL;
-	cache = options->cache ? kf_path_absolute(options->cache) : NULL;
-	python = absolute_program(options->python);
-	model = absolute_model(options->model);
-	advisor = absolute_model(spec.advisor);
-	spec.setup.cache_path = cache;
-	spec.setup.python = python;
-	spec.model = model;
-	spec.advisor = advisor;
-	spec.run_dir = run_dir;
-	spec.problem = (const char *const *)problems.path;
-	spec.problem_count = problems.count;
-	spec.start = (const char *const *)start.path;
-	spec.start_count = start.count;
-	spec.prompts_dir = prompts;
-	spec.record_path = record;
-	spec.setup.measure = true;
-	status = options->dry_run ? dry_run(&spec) :
-		 work(&spec, false, options);
-out:
-	kf_cli_close_shapes(&spec.setup);
-	free(away);
-	free(python);
-	free(cache);
-	free(model);
-	free(advisor);
-	free(record);
-	free(prompts);
+	else
+		status = options->dry_run ? dry_run(&made.spec) :
+			 work(&made.spec, false, options);
 	free(run_dir);
-	kf_paths_release(&start);
-	kf_paths_release(&problems);
+	kf_cli_run_release(&made);
 	return status;
 }
 
