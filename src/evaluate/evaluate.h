@@ -129,6 +129,10 @@ struct kf_verdict {
 	unsigned call_count;
 	char artefact_hash[KF_HASH_HEX];
 
+	/* Owned; what profilers counted in the same visit (kf_profile_json):
+	 * it decides nothing. NULL: nothing was counted. */
+	json_t *profile;
+
 	/* Why the problem is unhealthy, token and sentence (health.h); "" if
 	 * it is healthy, or that is not known. */
 	char unhealthy[32], unhealthy_text[512];

@@ -59,6 +59,8 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	verdict->evidence = NULL;
 	json_decref(verdict->baseline_about);
 	verdict->baseline_about = NULL;
+	json_decref(verdict->profile);
+	verdict->profile = NULL;
 	json_decref(verdict->told);
 	verdict->told = NULL;
 }
@@ -200,6 +202,8 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "artefact", json_string(v->artefact_hash));
 	json_object_set(json, "evidence", v->evidence ? v->evidence :
 			json_null());
+	if (v->profile)
+		json_object_set(json, "profile", v->profile);
 	return json;
 }
 

@@ -126,6 +126,7 @@ static void take_device(const json_t *about, struct kf_setup *setup)
 {
 	struct kf_device_info *d = &setup->device;
 	const char *card = kf_json_str(about, "card", "");
+	const json_t *ceilings = json_object_get(about, "ceilings");
 
 	if (d->id[0])
 		return;
@@ -133,6 +134,12 @@ static void take_device(const json_t *about, struct kf_setup *setup)
 		.memory_bytes = (uint64_t)kf_json_int(about, "memory_bytes",
 						      0),
 		.units = (unsigned)kf_json_int(about, "units", 0),
+		.ceiling = {
+			kf_json_real(ceilings, "bytes_per_s", 0),
+			kf_json_real(ceilings, "flops_per_s", 0),
+			kf_json_real(ceilings, "matrix_flops_per_s", 0),
+			(uint64_t)kf_json_int(ceilings, "cache_bytes", 0),
+		},
 		.card.max = strlen(card) + 1,
 	};
 	snprintf(d->id, sizeof(d->id), "%s", kf_json_str(about, "id", "?"));

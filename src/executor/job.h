@@ -9,6 +9,7 @@
  *	error.json	why it could not be judged; tried again the next time
  *	log.txt		the compiler's words and what was said meanwhile
  *	lock		held by the process that judges it
+ *	profile/	what profilers wrote, if one was asked for
  *	work/		scratch, removed at the end
  *
  * Who starts a judgement (the loop, kforge judge, a queue on another machine)
@@ -48,6 +49,9 @@ struct kf_job {
 				   platform's default */
 	struct kf_job_file *file;	/* owned */
 	size_t file_count;
+	char *profile;			/* owned; how a correct program is profiled
+					   besides: "auto" or a profiler's
+					   name; NULL: not at all */
 	char *reply;		/* owned; instead of files: the name of the file
 				   with a whole reply; in a line its text */
 	uint64_t ask;		/* enum kf_job_ask */

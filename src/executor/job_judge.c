@@ -19,6 +19,47 @@ static void write_line(void *arg, enum kf_log_level level, const char *line)
 	kf_logf(tee->next, level, "%s", line);
 }
 
+/* --- what the time of a correct program is made of ------------------------- */
+
+/* Trouble with profilers costs the profile, not the verdict. */
+static enum kf_code profile(const struct kf_job_spec *spec,
+			    const struct kf_judge_spec *judged,
+			    const char *folder, const struct kf_log *log,
+			    struct kf_verdict *verdict, struct kf_err *err)
+{
+	struct kf_evaluate_request request = kf_judge_request(judged);
+	const char *name = spec->job->profile;
+	char *raw = kf_path_join(folder, "profile");
+	char *artefact = kf_artefact_path(judged->work_dir,
+					  verdict->artefact_hash);
+	struct kf_profile taken = { 0 };
+	struct kf_err why = { 0 };
+	enum kf_code code = kf_remove_tree(raw, &why);
+
+	if (!code)
+		code = kf_mkdir_p(raw, &why);
+	if (!code)
+		code = kf_profile_take(&(struct kf_profile_request) {
+			.base = &request,
+			.artefact_path = artefact,
+			.compiler_log = kf_buf_str(&verdict->compiler_log),
+			.time_ns = verdict->time_ns,
+			.profiler = strcmp(name, "auto") == 0 ? NULL : name,
+			.work_dir = raw,
+			.denied = &spec->setup->denied,
+		}, &taken, &why);
+	if (!code)
+		verdict->profile = kf_profile_json(&taken);
+	else if (code == KF_E_CANCELED)
+		*err = why;
+	else
+		kf_logf(log, KF_LOG_WARN, "not profiled: %s", why.text);
+	kf_profile_release(&taken);
+	free(artefact);
+	free(raw);
+	return code == KF_E_CANCELED ? code : KF_OK;
+}
+
 static enum kf_code judge_files(const struct kf_job_spec *spec,
 				const char *folder, const struct kf_log *log,
 				struct kf_verdict *out, struct kf_err *err)
@@ -28,6 +69,18 @@ static enum kf_code judge_files(const struct kf_job_spec *spec,
 	char *source_dir = kf_path_join(work, "source");
 	char *work_dir = kf_path_join(work, "judge");
 	struct kf_setup setup = *spec->setup;
+	struct kf_judge_spec how = {
+		.setup = &setup,
+		.target = spec->target,
+		.rules = (enum kf_rules)job->rules,
+		.seed = job->seed,
+		.call_count_fixed = (unsigned)job->calls,
+		.stop_after = (enum kf_reach)job->stop_after,
+		.limits = job->limits,
+		.source_dir = source_dir,
+		.work_dir = work_dir,
+		.cancel = spec->cancel,
+	};
 	struct kf_err ignored = { 0 };
 	enum kf_code code = kf_remove_tree(work, err);
 
@@ -35,18 +88,9 @@ static enum kf_code judge_files(const struct kf_job_spec *spec,
 	if (!code)
 		code = kf_candidate_write(spec->candidate, source_dir, err);
 	if (!code)
-		code = kf_judge(&(struct kf_judge_spec) {
-			.setup = &setup,
-			.target = spec->target,
-			.rules = (enum kf_rules)job->rules,
-			.seed = job->seed,
-			.call_count_fixed = (unsigned)job->calls,
-			.stop_after = (enum kf_reach)job->stop_after,
-			.limits = job->limits,
-			.source_dir = source_dir,
-			.work_dir = work_dir,
-			.cancel = spec->cancel,
-		}, out, err);
+		code = kf_judge(&how, out, err);
+	if (!code && job->profile && out->state == KF_CORRECT)
+		code = profile(spec, &how, folder, log, out, err);
 	spec->setup->compiler_proved = setup.compiler_proved;
 	if (kf_remove_tree(work, &ignored))
 		kf_logf(log, KF_LOG_WARN, "%s", ignored.text);
@@ -129,13 +173,26 @@ static json_t *machine_to_json(void)
 	return json;
 }
 
+static json_t *ceilings_to_json(const struct kf_ceilings *c)
+{
+	return json_pack("{s:o, s:o, s:o, s:I}",
+			 "bytes_per_s", kf_json_number(c->bytes_per_s),
+			 "flops_per_s", kf_json_number(c->flops_per_s),
+			 "matrix_flops_per_s",
+			 kf_json_number(c->matrix_flops_per_s),
+			 "cache_bytes", (json_int_t)c->cache_bytes);
+}
+
 static void set_about(json_t *json, const struct kf_job_spec *spec)
 {
 	const struct kf_buf *card = &spec->setup->device.card;
+	json_t *device = json_object_get(json, "device");
 
 	json_object_set_new(json, "about", about_to_json(spec->target));
-	json_object_set_new(json_object_get(json, "device"), "card",
+	json_object_set_new(device, "card",
 			    kf_json_string(kf_buf_str(card), card->len));
+	json_object_set_new(device, "ceilings",
+			    ceilings_to_json(&spec->setup->device.ceiling));
 }
 
 json_t *kf_job_result(const struct kf_job_spec *spec,

@@ -25,6 +25,7 @@ static const struct member member_table[] = {
 	{ "dtype", WORD, AT(dtype), 0, kf_words_dtype },
 	{ "platform", TEXT, AT(platform), 0, NULL },
 	{ "form", TEXT, AT(form), 0, NULL },
+	{ "profile", TEXT, AT(profile), 0, NULL },
 	{ "reply", TEXT, AT(reply), 0, NULL },
 	{ "rules", WORD, AT(rules), 0, kf_words_rules },
 	{ "baseline", WORD, AT(baseline), 0, kf_words_baseline },
@@ -60,6 +61,7 @@ void kf_job_release(struct kf_job *job)
 	free(job->size);
 	free(job->platform);
 	free(job->form);
+	free(job->profile);
 	free(job->reply);
 	*job = (struct kf_job) { 0 };
 }
@@ -190,7 +192,7 @@ static bool is_ours(const char *name)
 {
 	static const char *const ours[] = {
 		"job.json", "result.json", "error.json", "log.txt", "lock",
-		"work", "problem",
+		"work", "problem", "profile",
 	};
 
 	for (size_t i = 0; i < KF_COUNT(ours); i++)
@@ -345,6 +347,11 @@ static enum kf_code check_whole(const struct kf_job *job,
 	if (job->ask == KF_ASK_VERDICT && !job->file_count == !job->reply)
 		return kf_fail(err, KF_E_INPUT, "%s wants either \"files\" or "
 			       "\"reply\"", what);
+	if (job->profile && !plain_name(job->profile))	/* "command:..." */
+		return kf_fail(err, KF_E_INPUT, "%s: \"profile\" wants "
+			       "\"auto\" or the name of a profiler "
+			       "(docs/profiling.md); commands of a job's "
+			       "writer are not run", what);
 	if (form == KF_JOB_FOLDER && job->reply && !plain_name(job->reply))
 		return refuse(what, "reply", "a plain name", err);
 	if (form == KF_JOB_FOLDER && (!job->problem || !job->problem[0]))

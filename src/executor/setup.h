@@ -6,6 +6,7 @@
 #define KF_EXECUTOR_SETUP_H
 
 #include "evaluate/evaluate.h"
+#include "profile/profile.h"
 
 struct kf_setup_spec {
 	const char *platform;		/* "cpu" or "cpu:0" */
@@ -41,6 +42,7 @@ struct kf_setup {
 	json_t *shapes;			/* owned; the spec's */
 	unsigned threads;
 	struct kf_handshakes *handshakes;	/* owned */
+	struct kf_profile_denied denied;	/* what may not count here */
 	bool compiler_proved;		/* it has compiled our own example */
 	char *lock_path;		/* owned; of the device, while it is timed:
 					   one for all kforge processes that use

@@ -179,10 +179,12 @@ static enum kf_code keep_profile(struct kf_lane *lane,
 	return code;
 }
 
-static bool wants_counters(const struct kf_lane *lane)
+/* Where another machine judges it has counted in the same visit, or not. */
+static bool wants_counters(const struct kf_lane *lane,
+			   const struct kf_attempt *base)
 {
 	return strcmp(lane->run->spec->profile, "none") != 0 &&
-	       !lane->run->setup.away;
+	       (!lane->run->setup.away || base->profile);
 }
 
 /* What follows from lane->look.profile, into the store. */
@@ -208,8 +210,11 @@ static enum kf_code profile_anew(struct kf_lane *lane,
 {
 	enum kf_code code = KF_OK;
 
-	if (wants_counters(lane))
-		code = take(lane, base, &lane->look.profile, err);
+	if (wants_counters(lane, base))
+		code = base->profile ?
+			kf_profile_from_json(base->profile,
+					     &lane->look.profile, err) :
+			take(lane, base, &lane->look.profile, err);
 	return code ? code : settle(lane, base, err);
 }
 
@@ -247,7 +252,8 @@ enum kf_code kf_lane_profile(struct kf_lane *lane,
 	kf_look_release(look);
 	code = kf_store_profile_of(lane->run->store, base->id, &kept, err);
 	if (!code)
-		code = kept && !(is_uncounted(kept) && wants_counters(lane)) ?
+		code = kept && !(is_uncounted(kept) &&
+				 wants_counters(lane, base)) ?
 			profile_from_store(lane, kept, err) :
 			profile_anew(lane, base, err);
 	if (!code)

@@ -32,6 +32,7 @@ void kf_attempts_release(struct kf_attempts *list)
 		kf_buf_release(&list->attempt[i].reply);
 		kf_candidate_release(&list->attempt[i].candidate);
 		free(list->attempt[i].feedback);
+		json_decref(list->attempt[i].profile);
 	}
 	free(list->attempt);
 	*list = (struct kf_attempts) { 0 };
@@ -79,6 +80,8 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 {
 	size_t worst;
 
+	attempt->profile = json_incref(json_object_get(verdict->told,
+						       "profile"));
 	set_judged(attempt, verdict->state, verdict->reason,
 		   kf_buf_str(&verdict->text));
 	attempt->time_ns = verdict->time_ns;
@@ -183,6 +186,7 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 		return code;
 	set_judged(a, kf_state_by_name(row->state), row->reason,
 		   kf_json_str(verdict, "text", ""));
+	a->profile = json_incref(json_object_get(verdict, "profile"));
 	a->time_ns = row->time_ns;
 	a->baseline_ns = row->baseline_ns;
 	a->speedup = row->speedup;

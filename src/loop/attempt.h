@@ -25,6 +25,8 @@ struct kf_attempt {
 	enum kf_state state;		/* NONE until JUDGED */
 	char reason[48];
 	char *feedback;			/* owned; the verdict's text */
+	json_t *profile;		/* owned; of a machine that profiled it as
+					   it judged it; NULL: none did */
 	double time_ns, baseline_ns, speedup, speedup_low, speedup_high;
 	bool conclusive;
 	bool kernelbench_good;		/* by the benchmark's own rule */

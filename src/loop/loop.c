@@ -245,6 +245,8 @@ static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 			  struct kf_err *err)
 {
 	struct kf_run *run = lane->run;
+	bool profiled = run->setup.away &&
+		strcmp(run->spec->profile, "none") != 0;
 	char *folder = kf_format("%s/%s-%u", run->work_dir,
 				 lane->target.problem.name, attempt->number);
 	struct kf_job job = {
@@ -256,6 +258,8 @@ static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 		.calls = run->spec->call_count_fixed,
 		.threads = run->spec->setup.threads,
 		.sandbox = run->spec->setup.tier_min,
+		.profile = profiled ? (char *)(uintptr_t)run->spec->profile :
+			NULL,
 	};
 	struct kf_job_spec spec = {
 		.setup = &run->setup,

@@ -70,6 +70,38 @@ def test_a_job_that_cannot_be_judged_stops_the_run_with_its_reason(scratch):
     assert asked(scratch) == []
 
 
+def test_the_judging_machine_profiles_in_the_same_visit(scratch):
+    run = begin(scratch, ["good.c", "good.c"], "--profile", "threads",
+                "--advisor", "none")
+    judge = watcher(scratch)
+    result = finish(run)
+    assert stop(judge).status == EXIT["canceled"]
+    assert result.status == 0, result
+    path, = (scratch / "away").glob("scale_shift-1-*/result.json")
+    told = json.loads(path.read_text())
+    assert told["verdict"]["profile"]["source"], told
+    assert (path.parent / "profile").is_dir()
+    about, = (scratch / "away").glob("about-*/result.json")
+    assert json.loads(about.read_text())["device"]["ceilings"]["bytes_per_s"]
+    prompt = kforge("show", scratch / "run", "2", "--only", "prompt").out
+    assert "## Its profile" in prompt and "cpu_time" in prompt, prompt
+    assert "Its bytes alone take" in prompt, prompt
+    job = json.loads((path.parent / "job.json").read_text())
+    assert job["profile"] == "threads", job
+
+
+def test_a_job_brings_no_command_of_its_own(scratch):
+    folder = scratch / "job"
+    folder.mkdir()
+    (folder / "program.c").write_text("")
+    (folder / "job.json").write_text(json.dumps({
+        "kforge_job": 1, "problem": str(C_PROBLEM), "files": ["program.c"],
+        "profile": "command:touch /tmp/x {run}"}))
+    result = kforge("judge", folder)
+    assert result.status == EXIT["not_all"], result
+    assert '"profile" wants "auto" or the name' in result.err, result
+
+
 def test_executors_are_named(scratch):
     for wrong in ("folder:", "slurm", "away"):
         result = kforge("run", C_PROBLEM, "--model", "exec:true", "--executor",
