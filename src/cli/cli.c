@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "executor/shapes.h"
+#include "profile/metric.h"
 
 /* --- errors, signals, log ------------------------------------------------- */
 
@@ -150,6 +151,35 @@ void kf_cli_close_shapes(struct kf_setup_spec *spec)
 {
 	json_decref((json_t *)(uintptr_t)spec->shapes);
 	spec->shapes = NULL;
+}
+
+static enum kf_code unknown_set(const char *typed, struct kf_err *err)
+{
+	struct kf_buf names = { .max = 200 };
+
+	for (unsigned set = 0; set < KF_METRIC_SETS; set++)
+		kf_buf_printf(&names, "%s%s", set ? ", " : "",
+			      kf_metric_set_name((enum kf_metric_set)set));
+	kf_fail(err, KF_E_INPUT, "--hide '%s' is not one of: %s", typed,
+		kf_buf_str(&names));
+	kf_buf_release(&names);
+	return KF_E_INPUT;
+}
+
+enum kf_code kf_cli_hidden(const struct kf_options *options, unsigned *out,
+			   struct kf_err *err)
+{
+	const struct kf_list *hide = &options->hide;
+
+	*out = 0;
+	for (size_t i = 0; i < hide->count; i++) {
+		enum kf_metric_set set = kf_metric_set_by_name(hide->text[i]);
+
+		if (set == KF_METRIC_SETS)
+			return unknown_set(hide->text[i], err);
+		*out |= 1u << set;
+	}
+	return KF_OK;
 }
 
 static enum kf_code open_setup(const struct kf_options *options,

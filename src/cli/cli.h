@@ -46,6 +46,10 @@ void kf_cli_log(const struct kf_options *options, struct kf_log *log);
 struct kf_setup_spec kf_cli_setup_spec(const struct kf_options *options,
 				       const struct kf_log *log);
 
+/* The sets of counters that --hide names, as kf_profile_hide has them. */
+KF_MUST_CHECK enum kf_code kf_cli_hidden(const struct kf_options *options,
+					 unsigned *out, struct kf_err *err);
+
 /* Prints JSON and a newline on standard output, then lets go of it. */
 void kf_cli_print_json_take(json_t *value);
 

@@ -85,6 +85,7 @@ static const struct option option_table[] = {
 	{ 0, "cache", "DIR", "where bundles and baselines are kept (default: the user's cache folder)", TEXT, AT(cache), NULL, 0 },
 	{ 0, "release", "DEVICE", "take a device out of quarantine (docs/platforms.md)", TEXT, AT(release), NULL, 0 },
 	{ 0, "profiler", "NAME", "one instead of the platform's: perf, threads, callgrind, launches, ncu, nsys, or command:WORDS (docs/profiling.md)", TEXT, AT(profiler), NULL, 0 },
+	{ 0, "hide", "SET", "keep a set of counters from rules and models: times, processor, throughput, memory, occupancy, stalls, static, kernels or other (may be repeated)", LIST, AT(hide), NULL, 0 },
 	{ 'w', "watch", NULL, "go on until Ctrl-C: verify judges again at every save, judge takes jobs as they appear", FLAG, AT(watch), NULL, 0 },
 	{ 0, "explain", NULL, "say why: stages, sets, worst elements, times, and what to do next", FLAG, AT(explain), NULL, 0 },
 	{ 0, "sanitize", NULL, "run the kernels under a tool that watches their accesses too (oclgrind, compute-sanitizer)", FLAG, AT(sanitize), NULL, 0 },
@@ -130,7 +131,8 @@ void kf_options_release(struct kf_options *options)
 {
 	free(options->set.text);
 	free(options->start.text);
-	options->set = options->start = (struct kf_list) { 0 };
+	free(options->hide.text);
+	options->set = options->start = options->hide = (struct kf_list) { 0 };
 	json_decref(options->config);
 	options->config = NULL;
 }

@@ -26,7 +26,7 @@ struct kf_options {
 	const char *platform, *form, *model, *size, *shapes, *shape, *out;
 	const char *record, *prompts, *python, *executor;
 	const char *cache, *profiler, *advisor, *profile, *release;
-	struct kf_list set, start;
+	struct kf_list set, start, hide;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	double target, temperature, reply_timeout_s;
 	double timeout_s, memory_gb;	/* 0: not given */

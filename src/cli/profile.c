@@ -15,6 +15,7 @@ struct profiling {
 	struct kf_candidate candidate;
 	struct kf_verdict verdict;
 	struct kf_profile profile;
+	unsigned hidden;		/* sets of counters */
 	struct kf_roofline roofline;
 	enum kf_profile_class bottleneck;
 	struct kf_buf page;
@@ -78,6 +79,7 @@ static enum kf_code take(struct profiling *p, struct kf_err *err)
 
 static void reduce(struct profiling *p)
 {
+	kf_profile_hide(&p->profile, p->hidden);
 	kf_roofline_make(&p->target.bundle, &p->setup.device,
 			 p->verdict.time_ns, &p->profile, &p->roofline);
 	p->page = (struct kf_buf) { .max = KF_PROFILE_PAGE_BYTES };
@@ -166,8 +168,10 @@ static enum kf_code run_stages(struct profiling *p, const char **argument,
 			       struct kf_err *err)
 {
 	struct kf_setup_spec spec = kf_cli_setup_spec(p->options, log);
-	enum kf_code code = check_out(p->options->out, err);
+	enum kf_code code = kf_cli_hidden(p->options, &p->hidden, err);
 
+	if (!code)
+		code = check_out(p->options->out, err);
 	spec.baseline = KF_BASELINE_NONE;
 	if (!code)
 		code = kf_cli_open(p->options, &spec, argument[0],
@@ -239,7 +243,7 @@ const struct kf_command kf_command_profile = {
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "why a correct program takes the time it takes: counters, roofline, one page",
 	.options = "platform set size dtype seed calls threads sandbox python "
-		   "cache profiler out json quiet verbose help",
+		   "cache profiler hide out json quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,
 	.run = profile,

@@ -88,7 +88,9 @@ enum kf_code kf_cli_run_open(const struct kf_options *options,
 	enum kf_code code;
 
 	*out = (struct kf_cli_run) { .spec = spec_from(options, log) };
-	code = kf_away_folder(options->executor, &out->away, err);
+	code = kf_cli_hidden(options, &out->spec.profile_hidden, err);
+	if (!code)
+		code = kf_away_folder(options->executor, &out->away, err);
 	if (!code)
 		code = kf_cli_open_shapes(options, &out->spec.setup, err);
 	if (!code)

@@ -195,6 +195,7 @@ static enum kf_code settle(struct kf_lane *lane, const struct kf_attempt *base,
 	struct kf_buf page = { .max = KF_PROFILE_PAGE_BYTES };
 	enum kf_profile_class bottleneck;
 
+	kf_profile_hide(&look->profile, lane->run->spec->profile_hidden);
 	kf_roofline_make(&lane->target.bundle, &lane->run->setup.device,
 			 time_of(lane, base), &look->profile,
 			 &look->roofline);

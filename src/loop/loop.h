@@ -19,6 +19,7 @@ struct kf_run_spec {
 	const char *advisor;		/* the same, "rules" or "none" */
 	const char *profile;		/* "auto", "none", or a profiler as
 					   kf_profile_request has it */
+	unsigned profile_hidden;	/* as kf_profile_hide has it */
 	const char *record_path;	/* NULL; replay's format */
 	const char *prompts_dir;	/* NULL */
 	const char *const *start;	/* --start FILE...: the first attempt */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "profile/profile.h"
+
 #define SETTINGS_VERSION 1
 
 static json_t *string_list(const char *const *text, size_t count)
@@ -22,6 +24,30 @@ static void set_string(json_t *object, const char *key, const char *text)
 static void set_count(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static json_t *hidden_to_json(unsigned sets)
+{
+	json_t *list = json_array();
+
+	for (unsigned set = 0; set < KF_METRIC_SETS; set++)
+		if (sets >> set & 1)
+			json_array_append_new(list, json_string(
+				kf_metric_set_name((enum kf_metric_set)set)));
+	return list;
+}
+
+static unsigned hidden_from_json(const json_t *list)
+{
+	const json_t *name;
+	unsigned sets = 0;
+	size_t i;
+
+	json_array_foreach(list, i, name)
+		if (json_is_string(name))
+			sets |= 1u << kf_metric_set_by_name(
+					json_string_value(name));
+	return sets;
 }
 
 json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
@@ -53,6 +79,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_string(s, "model", spec->model);
 	set_string(s, "advisor", spec->advisor);
 	set_string(s, "profile", spec->profile);
+	json_object_set_new(s, "hide", hidden_to_json(spec->profile_hidden));
 	set_string(s, "record", spec->record_path);
 	set_string(s, "prompts", spec->prompts_dir);
 	set_count(s, "attempts", spec->attempt_max);
@@ -127,6 +154,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->profile = kf_json_str(s, "profile", "none");
 	spec->record_path = kf_json_str(s, "record", NULL);
 	spec->prompts_dir = kf_json_str(s, "prompts", NULL);
+	spec->profile_hidden = hidden_from_json(json_object_get(s, "hide"));
 	spec->attempt_max = (unsigned)read_count(s, "attempts");
 	spec->target_speedup = kf_json_real(s, "target", (double)NAN);
 	spec->temperature = kf_json_real(s, "temperature", (double)NAN);

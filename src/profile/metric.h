@@ -26,10 +26,29 @@ struct kf_metrics {
 };
 #define KF_METRICS_MAX 4096
 
+/* What counts of one kind belong to; --hide takes one away. */
+enum kf_metric_set {
+	KF_SET_TIMES,
+	KF_SET_PROCESSOR,	/* a CPU's counters */
+	KF_SET_THROUGHPUT,	/* of a GPU's units, against their ceilings */
+	KF_SET_MEMORY,
+	KF_SET_OCCUPANCY,
+	KF_SET_STALLS,
+	KF_SET_STATIC,		/* known without a run */
+	KF_SET_KERNELS,		/* shares of kernels, functions and lines */
+	KF_SET_OTHER,		/* without a shared name */
+	KF_METRIC_SETS
+};
+
+const char *kf_metric_set_name(enum kf_metric_set set);	/* "times" */
+/* KF_METRIC_SETS if there is none of that name. */
+enum kf_metric_set kf_metric_set_by_name(const char *name);
+
 /* A row of the table of shared names. */
 struct kf_metric_about {
 	const char *name, *unit;
 	const char *says;	/* for people and prompts, half a sentence */
+	enum kf_metric_set set;
 };
 /* NULL if the name is not one of the shared ones. */
 const struct kf_metric_about *kf_metric_about(const char *name);
@@ -46,6 +65,9 @@ const struct kf_metric *kf_metrics_find(const struct kf_metrics *metrics,
 /* The value, NaN if it was not measured. */
 double kf_metrics_value(const struct kf_metrics *metrics, const char *kernel,
 			const char *name);
+/* Takes away those of the sets: bits, 1 << set. Metrics of a line of the
+ * program's text belong to KF_SET_KERNELS, whatever they count. */
+void kf_metrics_hide(struct kf_metrics *metrics, unsigned sets);
 void kf_metrics_release(struct kf_metrics *metrics);
 
 /* A value in a tool's unit ("usecond", "Kbyte", "GB/s", "msec") in the shared

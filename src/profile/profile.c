@@ -201,12 +201,26 @@ void kf_profile_merge(struct kf_profile *into, const struct kf_profile *from)
 		into->call_count = from->call_count;
 }
 
-void kf_profile_release(struct kf_profile *profile)
+static void release_kernels(struct kf_profile *profile)
 {
-	kf_metrics_release(&profile->metrics);
 	for (size_t i = 0; i < profile->kernel_count; i++)
 		free(profile->kernel[i].name);
 	free(profile->kernel);
+	profile->kernel = NULL;
+	profile->kernel_count = 0;
+}
+
+void kf_profile_hide(struct kf_profile *profile, unsigned sets)
+{
+	kf_metrics_hide(&profile->metrics, sets);
+	if (sets >> KF_SET_KERNELS & 1)
+		release_kernels(profile);
+}
+
+void kf_profile_release(struct kf_profile *profile)
+{
+	kf_metrics_release(&profile->metrics);
+	release_kernels(profile);
 	for (size_t i = 0; i < profile->missing_count; i++) {
 		free(profile->missing[i].what);
 		free(profile->missing[i].why);

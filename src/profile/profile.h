@@ -154,6 +154,11 @@ struct kf_profile_request {
 KF_MUST_CHECK enum kf_code kf_profile_take(const struct kf_profile_request *req,
 		struct kf_profile *out, struct kf_err *err);
 
+/* Takes sets of counters away (bits, 1 << enum kf_metric_set), for whoever
+ * wants to know what they are worth: what follows does not know that they were
+ * counted. */
+void kf_profile_hide(struct kf_profile *profile, unsigned sets);
+
 /* The page that the analysis agent and people read: plain text, at most
  * KF_PROFILE_PAGE_BYTES, chosen by the rules of docs/profiling.md. Returns the
  * class that the rules find. out is appended to; roofline may be NULL. */

@@ -115,6 +115,18 @@ def test_a_program_is_profiled_before_it_is_improved(scratch):
     assert not list((scratch / "run" / "work").glob("*-profile")), result
 
 
+def test_counters_that_are_hidden_reach_no_prompt(scratch):
+    record(scratch, {})
+    quick = ("none", "--profile", "threads", "--hide")
+    result = kforge(*words(scratch, 2, *quick, "time"))
+    assert result.status == EXIT["input"], result
+    assert "--hide 'time' is not one of: times, processor" in result.err
+    result = kforge(*words(scratch, 2, *quick, "times"))
+    assert result.status == 0, result
+    prompt = show(scratch, 2)["prompt"]["user"]
+    assert "## Its profile" in prompt and "cpu_time" not in prompt, prompt
+
+
 def test_a_run_that_ended_near_its_bound_is_complete(scratch):
     """The store of one that ended after the last of its attempts is made that
     of one that had another left: the roofline alone says why it ended."""

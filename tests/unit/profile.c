@@ -55,6 +55,38 @@ static void test_what_is_not_finite_is_not_there(void **state)
 	kf_metrics_release(&m);
 }
 
+static void test_a_hidden_set_is_not_there(void **state)
+{
+	struct kf_profile p = { 0 };
+	static const struct { const char *kernel, *name, *set; } rows[] = {
+		{ "", "time", "times" }, { "k", "cycles", "processor" },
+		{ "k", "dram_throughput", "throughput" },
+		{ "k", "l2_hit_rate", "memory" }, { "k", "waves", "occupancy" },
+		{ "k", "stall_pipe", "stalls" }, { "k", "registers", "static" },
+		{ "program.c:7", "instructions", "kernels" },
+		{ "", "a_tools_own", "other" },
+	};
+
+	(void)state;
+	assert_int_equal(KF_COUNT(rows), KF_METRIC_SETS);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		unsigned set = kf_metric_set_by_name(rows[i].set);
+
+		assert_string_equal(kf_metric_set_name(set), rows[i].set);
+		for (size_t k = 0; k < KF_COUNT(rows); k++)
+			assert_true(kf_metrics_add(&p.metrics, rows[k].kernel,
+						   rows[k].name, 1, "count"));
+		kf_profile_add_kernel(&p, "k");
+		kf_profile_hide(&p, 1u << set);
+		assert_int_equal(p.metrics.count, KF_COUNT(rows) - 1);
+		assert_null(kf_metrics_find(&p.metrics, rows[i].kernel,
+					    rows[i].name));
+		assert_int_equal(p.kernel_count, set != KF_SET_KERNELS);
+	}
+	assert_int_equal(kf_metric_set_by_name("none"), KF_METRIC_SETS);
+	kf_profile_release(&p);
+}
+
 static void test_shared_names_are_told_once(void **state)
 {
 	(void)state;
@@ -530,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units_are_one),
 		cmocka_unit_test(test_what_is_not_finite_is_not_there),
+		cmocka_unit_test(test_a_hidden_set_is_not_there),
 		cmocka_unit_test(test_shared_names_are_told_once),
 		cmocka_unit_test(test_of_two_profilers_the_earlier_one_stands),
 		cmocka_unit_test(test_a_profile_comes_back_from_its_json),
