@@ -99,8 +99,8 @@ GPU_CARRIED := $(GPU_TESTS) $(addprefix $(BUILD)/tests/contract/,cuda \
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))
 # What drivers open at run time, in the place of a vendor's.
-STANDIN := $(BUILD)/tests/standin/libcuda.so.1 \
-	$(BUILD)/tests/standin/libnvidia-ml.so.1
+STANDIN := $(addprefix $(BUILD)/tests/standin/,libcuda.so.1 \
+	libnvidia-ml.so.1 libcupti.so.13 libcublas.so.13)
 TRACE := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TRACE_SRC))
 FUZZERS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(FUZZ_SRC))
 
@@ -306,11 +306,13 @@ $(JINJA): $(call object,$(JINJA_SRC)) $(LIBRARY)
 $(BUILD)/tests/standin/libcuda.so.1: $(wildcard tests/standin/*.[ch]) \
 		src/platform/cuda/api.h
 $(BUILD)/tests/standin/libnvidia-ml.so.1: tests/standin/nvml/libnvidia-ml.c
+$(BUILD)/tests/standin/libcupti.so.13: tests/standin/cupti/libcupti.c
+$(BUILD)/tests/standin/libcublas.so.13: tests/standin/cublas/libcublas.c
 $(STANDIN): $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo 'CC   $@'
 	@$(CC) $(filter-out -MMD -MP,$(PLAIN_CFLAGS)) -O1 -g -fPIC -shared \
-		-o $@ $(filter %.c,$^)
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^)
 
 $(TRACE): $(TRACE_SRC) $(BUILD)/flags
 	@mkdir -p $(@D)

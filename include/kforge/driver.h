@@ -137,6 +137,8 @@ struct kf_trace {
 	/* A tool is around the process and waits for every launch: then none
 	 * may wait for one that comes later. Set before. */
 	bool watched;
+	char unseen[128];		/* why the last forward's operations are
+					   not there; "" if they are */
 };
 /* All unknown, but for the name; op stays where it was if there is room. */
 void kf_trace_op_init(struct kf_trace_op *op, const char *name);
@@ -311,6 +313,10 @@ struct kf_driver {
 	 * not on PATH; caller frees, NULL: there is none. Runs in the
 	 * supervisor. */
 	char *(*compiler_path)(const char *name);
+	/* Optional: what stands for {libraries} in platform.json's command: the
+	 * words that link a program with the vendor's libraries. In the
+	 * supervisor. */
+	void (*link_words)(kf_driver_env_fn *add, void *arg);
 
 	/* Programs are Python files: what loads them, and brings tensors there
 	 * and back, is python/candidate.py. Its build command may name

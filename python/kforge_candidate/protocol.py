@@ -13,8 +13,8 @@ REPLY, REQUEST, INPUTS, OUTPUTS, HELLO, FILTER = range(3, 9)
 MAGIC = 0x6b66686f
 
 # enum kf_host_command
-(NONE, PING, LOAD, PREPARE, FORWARD, TIDY, READY, UPLOAD,
- DOWNLOAD) = range(9)
+(NONE, PING, LOAD, PREPARE, FORWARD, TIDY, READY, UPLOAD, DOWNLOAD, LEAVE,
+ TRACE) = range(11)
 
 # enum kf_python_end
 (GOOD, EXCEPTION, EXITED, OUTPUTS_WRONG, SHAPE, DTYPE, WEIGHTS, PATCHED,
@@ -22,6 +22,7 @@ MAGIC = 0x6b66686f
 
 NOWHERE = 2**64 - 1     # kf_host_reply.changed
 TEXT_MAX = 511
+RAN_BYTES = 16384   # kf_host_reply.ran
 
 # enum kf_dtype
 DTYPES = ("none", "bool", "uint8", "int8", "int16", "int32", "int64",
@@ -82,7 +83,8 @@ class Reply(ctypes.Structure):
                 ("fault", Fault), ("faulted", ctypes.c_uint32),
                 ("short_of_memory", ctypes.c_uint32),
                 ("device_ns", ctypes.c_uint64), ("host_ns", ctypes.c_uint64),
-                ("changed", ctypes.c_uint64)]
+                ("changed", ctypes.c_uint64),
+                ("ran", ctypes.c_char * RAN_BYTES)]
 
 
 class _Program(ctypes.Structure):   # struct sock_fprog
@@ -183,6 +185,15 @@ class Channel:
         raw = text.encode("utf-8", "replace")[:TEXT_MAX]
         self.reply.rc = end
         self.reply.text = raw.decode("utf-8", "ignore").encode()
+
+    def tell(self, lines):
+        """What ran in a call; whole lines, as many as there is room for."""
+        text = b""
+        for line in lines:
+            more = line.encode("utf-8", "replace") + b"\n"
+            if len(text) + len(more) < RAN_BYTES:
+                text += more
+        self.reply.ran = text
 
     def answer(self):
         with self._barrier:     # what was written before is seen before

@@ -15,7 +15,7 @@ from kforge_reference import device
 from kforge_reference.problem import (BUILD_SEED, Problem, prepare_torch,
                                       seed_all)
 
-from . import artefact, program, protocol
+from . import artefact, program, protocol, trace
 from .extensions import Extensions
 from .guard import Guard
 from .outputs import Outputs
@@ -60,6 +60,7 @@ class Server:
             protocol.LOAD: self.load, protocol.PREPARE: self.prepare,
             protocol.UPLOAD: self.upload, protocol.FORWARD: self.forward,
             protocol.DOWNLOAD: self.download, protocol.TIDY: self.tidy,
+            protocol.TRACE: self.trace,
         }
 
     def serve(self, command):
@@ -92,6 +93,7 @@ class Server:
         self._inputs = self._problem.inputs(INPUT_SEED)
         self._synchronize = device.settle
         self._guard = Guard()
+        self._mapped = trace.mapped()
 
     def load(self):
         """The program's file runs, and whatever it compiles is compiled."""
@@ -167,6 +169,10 @@ class Server:
                 self._outputs.take(result)
         finally:
             gc.enable()
+
+    def trace(self):
+        """forward, with what it runs written down."""
+        self.channel.tell(trace.run(self.forward, self._mapped))
 
     def download(self):
         self._outputs.deliver()

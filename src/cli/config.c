@@ -113,6 +113,7 @@ static const char *needs_trust(const char *name, const json_t *value)
 		{ "record", NULL, place },
 		{ "force", NULL, worth },
 		{ "rules", NULL, worth },
+		{ "libraries", "allow", worth },
 		{ "sandbox", NULL, worth },
 		{ "seed", NULL, worth },
 		{ "unverified", NULL, worth },

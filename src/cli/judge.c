@@ -52,6 +52,7 @@ static json_t *defaults(const struct kf_options *options, const char *problem)
 		.form = (char *)(uintptr_t)options->form,
 		.dtype = options->dtype,
 		.rules = options->rules,
+		.libraries = options->libraries,
 		.baseline = options->baseline,
 		.stop_after = options->stop_after,
 		.sandbox = options->sandbox,
@@ -110,7 +111,7 @@ const struct kf_command kf_command_judge = {
 	.name = "judge",
 	.arguments = "DIR... | --jsonl [PROBLEM]",
 	.summary = "judge jobs: folders of them, or lines of JSON on standard input",
-	.options = "jsonl again watch jobs platform form set size dtype rules baseline "
+	.options = "jsonl again watch jobs platform form set size dtype rules libraries baseline "
 		   "calls seed stop-after threads sandbox python cache json "
 		   "quiet verbose help",
 	.argument_min = 0,

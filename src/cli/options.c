@@ -74,6 +74,7 @@ static const struct option option_table[] = {
 	{ 0, "memory", "GB", "the most that a reference may take (default: 80 % of the machine's)", POSITIVE, AT(memory_gb), NULL, 1000000 },
 	{ 0, "keep", NULL, "keep the bundles that were made only for this", FLAG, AT(keep), NULL, 0 },
 	{ 0, "rules", "WHOSE", "kforge (default) or kernelbench: which rules decide; both are recorded", CHOICE, AT(rules), kf_words_rules, 0 },
+	{ 0, "libraries", "RULE", "allow (default) or refuse: may programs of form cu, torch and triton have vendors' libraries compute (docs/forms.md)", CHOICE, AT(libraries), kf_words_libraries, 0 },
 	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), kf_words_baseline, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
 	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },

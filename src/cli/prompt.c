@@ -38,6 +38,7 @@ static int prompt(const struct kf_options *options, const char **argument,
 		.attempt = 1,
 		.attempt_max = (unsigned)options->attempts,
 		.target_speedup = options->target,
+		.no_libraries = options->libraries == KF_LIBRARIES_REFUSE,
 	};
 	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
 	struct kf_target target = { 0 };
@@ -71,7 +72,7 @@ const struct kf_command kf_command_prompt = {
 	.name = "prompt",
 	.arguments = "PROBLEM",
 	.summary = "show what would be sent to the model, and send nothing",
-	.options = "platform form set size dtype shapes prompts context attempts target "
+	.options = "platform form set size dtype shapes libraries prompts context attempts target "
 		   "threads sandbox python cache json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = 1,

@@ -73,6 +73,7 @@ static enum kf_code first_prompt_tokens(const struct kf_run_spec *spec,
 		.attempt = 1,
 		.attempt_max = spec->attempt_max,
 		.target_speedup = spec->target_speedup,
+		.no_libraries = spec->libraries == KF_LIBRARIES_REFUSE,
 	};
 	struct kf_prompt_shape shape[KF_PROMPT_SHAPES];
 	struct kf_target target = { 0 };
@@ -269,8 +270,8 @@ const struct kf_command kf_command_run = {
 		   "start set size dtype "
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
-		   "rules baseline calls seed threads sandbox python cache "
-		   "executor "
+		   "rules libraries baseline calls seed threads sandbox "
+		   "python cache executor "
 		   "json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = KF_PROBLEMS_MAX,

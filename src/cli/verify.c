@@ -42,6 +42,7 @@ enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 		.platform = (char *)(uintptr_t)options->platform,
 		.form = kf_setup_form(&v->setup),
 		.rules = options->rules,
+		.libraries = options->libraries,
 		.baseline = options->baseline,
 		.seed = options->seed,
 		.calls = options->calls,
@@ -179,8 +180,9 @@ const struct kf_command kf_command_verify = {
 	.name = "verify",
 	.arguments = "PROBLEM FILE...|DIR|REPLY.md|-",
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
-	.options = "platform form set size dtype shapes rules baseline calls seed stop-after "
-		   "threads sandbox python cache watch explain sanitize json "
+	.options = "platform form set size dtype shapes rules libraries "
+		   "baseline calls seed stop-after threads sandbox python "
+		   "cache watch explain sanitize json "
 		   "quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,

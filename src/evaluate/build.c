@@ -60,6 +60,11 @@ static void add_owned(struct words *w, char *word)
 	add(w, word);
 }
 
+static void add_copy(void *w, const char *word)
+{
+	add_owned(w, kf_strdup(word));
+}
+
 static void words_release(struct words *w)
 {
 	for (size_t i = 0; i < w->owned_count; i++)
@@ -182,6 +187,11 @@ static void add_command(struct words *w, const struct kf_build_job *job,
 		OUTPUT_PATH;
 
 	for (size_t i = 0; p->command[i]; i++) {
+		if (strcmp(p->command[i], "{libraries}") == 0) {
+			if (p->driver->link_words)
+				p->driver->link_words(add_copy, w);
+			continue;
+		}
 		if (strcmp(p->command[i], "{source}") != 0) {
 			add_owned(w, replace(p->command[i], job, compiler,
 					     output));

@@ -39,6 +39,9 @@ enum kf_baseline_use {
 enum kf_rules { KF_RULES_KFORGE, KF_RULES_KERNELBENCH };
 const char *kf_rules_name(enum kf_rules rules);	/* "kforge" */
 
+/* May a program with host code of its own have a vendor's library compute? */
+enum kf_libraries { KF_LIBRARIES_ALLOW, KF_LIBRARIES_REFUSE };
+
 /* How far a judgement went, and how far it is to go at most. */
 enum kf_reach {
 	KF_REACH_NONE,		/* asked for: all the way */
@@ -62,6 +65,7 @@ struct kf_evaluate_request {
 	uint64_t baseline_stored_ns;	/* for STORED */
 	const json_t *baseline_stored_about;	/* likewise; or NULL */
 	enum kf_rules rules;		/* which one decides; both are recorded */
+	enum kf_libraries libraries;
 	const char *source_dir;		/* the candidate's files */
 	const char *work_dir;		/* an empty folder of ours */
 	uint64_t seed;			/* of the secret order; 0: random */
@@ -136,6 +140,10 @@ struct kf_verdict {
 	/* Why the problem is unhealthy, token and sentence (health.h); "" if
 	 * it is healthy, or that is not known. */
 	char unhealthy[32], unhealthy_text[512];
+
+	/* Owned; which libraries did work, in one call that was traced
+	 * (libraries.h); NULL: nobody looked. */
+	json_t *libraries;
 
 	/* Owned; told by another machine, as this JSON; NULL: judged here. */
 	json_t *told;

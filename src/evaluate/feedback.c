@@ -89,6 +89,8 @@ static const struct {
 		"replaced functions that are not its own" },
 	[KF_CALL_DEFERRED] = { KF_MISMATCH, "cheat_deferred_work",
 		"left work undone when it returned" },
+	[KF_CALL_LIBRARY] = { KF_RUNTIME_ERROR, "library",
+		"used a vendor's library, which is refused here" },
 	[KF_CALL_DEVICE_FAULT] = { KF_RUNTIME_ERROR, "device_fault",
 		"was stopped by the device" },
 };

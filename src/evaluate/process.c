@@ -151,6 +151,22 @@ enum kf_code kf_process_start(struct kf_judgement *j, bool first, uint64_t seed,
 	return code;
 }
 
+/* On data that the process has not seen, if there are any left. */
+enum kf_code kf_process_trace(struct kf_judgement *j, struct kf_process *p,
+			      struct kf_buf *ran, struct kf_err *err)
+{
+	const struct kf_case *kase = p->fresh_used < p->fresh_count ?
+		kf_process_fresh(p) : j->req->bundle->set;
+	struct kf_check *check = kf_alloc(sizeof(*check));
+	enum kf_code code = kf_session_trace(&p->session, kase, ran, check,
+					     err);
+
+	if (!code && check->fault && decides(j, check))
+		note_failure(j, check, false);
+	free(check);
+	return code;
+}
+
 void kf_process_end(struct kf_process *p)
 {
 	kf_session_end(&p->session);

@@ -49,6 +49,11 @@ const struct kf_case *kf_process_fresh(struct kf_process *process);
 KF_MUST_CHECK enum kf_code kf_process_call(struct kf_judgement *judgement,
 		struct kf_process *process, const struct kf_case *kase,
 		bool timed, struct kf_check *check, struct kf_err *err);
+/* One more checked call in which *ran gets what ran (kf_session_trace); what
+ * is wrong with it is noted in the judgement. */
+KF_MUST_CHECK enum kf_code kf_process_trace(struct kf_judgement *judgement,
+		struct kf_process *process, struct kf_buf *ran,
+		struct kf_err *err);
 /* Nothing more can be asked of it after this check. */
 bool kf_process_dead(const struct kf_check *last);
 

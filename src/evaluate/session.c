@@ -632,21 +632,12 @@ static bool used(const struct kf_session *s, const struct kf_case *kase)
 	return false;
 }
 
-enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
-			     struct kf_check *check, struct kf_err *err)
+/* All that a call is given. */
+static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
+			  struct kf_check *check, struct kf_err *err)
 {
-	struct kf_session_shared *shared = s->shared;
-	uint64_t start_ns;
-	enum kf_code code;
+	enum kf_code code = kf_worker_tidy(s->worker, &check->call, err);
 
-	assert(!used(s, kase));
-	s->used[s->used_count] = kase;
-	kase = kf_weak_case(s, kase);
-	*check = (struct kf_check) {
-		.kase = kase, .call_number = (unsigned)s->used_count + 1,
-		.kernelbench_applies = kernelbench_applies(kase),
-	};
-	code = kf_worker_tidy(s->worker, &check->call, err);
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
 	if (!code && !check->fault)
@@ -660,25 +651,77 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 		code = kf_worker_upload(s->worker, &check->call, err);
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
-	if (code || check->fault)
-		return code;
-	start_ns = kf_now_ns();
-	code = kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
-				 err);
+	return code;
+}
+
+/* ran: NULL, or the call is traced. */
+static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
+			    struct kf_check *check, struct kf_err *err)
+{
+	struct kf_session_shared *shared = s->shared;
+	uint64_t start_ns = kf_now_ns();
+	enum kf_code code = ran ?
+		kf_worker_trace(s->worker, shared->timeout_ns, ran,
+				&check->call, err) :
+		kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
+				  err);
+
 	if (!code && check->call.state == KF_CALL_GOOD)
 		code = kf_worker_download(s->worker, &check->call, err);
 	if (code)
 		return code;
-	shared->call_count++;
-	shared->device_clock = check->call.device_clock;
 	if (check->call.state != KF_CALL_GOOD) {
 		shared->candidate_ns += kf_now_ns() - start_ns;
 		check->fault = KF_FAULT_CALL;
 		return KF_OK;
 	}
 	shared->candidate_ns += check->call.time_ns;
+	return KF_OK;
+}
+
+static void begin_check(const struct kf_session *s, const struct kf_case *kase,
+			struct kf_check *check)
+{
+	*check = (struct kf_check) {
+		.kase = kase, .call_number = (unsigned)s->used_count + 1,
+		.kernelbench_applies = kernelbench_applies(kase),
+	};
+}
+
+enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
+			     struct kf_check *check, struct kf_err *err)
+{
+	enum kf_code code;
+
+	assert(!used(s, kase));
+	s->used[s->used_count] = kase;
+	kase = kf_weak_case(s, kase);
+	begin_check(s, kase, check);
+	code = bring(s, kase, check, err);
+	if (!code && !check->fault) {
+		code = forward(s, NULL, check, err);
+		s->shared->call_count += !code;
+		s->shared->device_clock = check->call.device_clock;
+	}
+	if (code || check->fault)
+		return code;
 	kf_weak_after(s, kase);
 	look(s, kase, check);
 	s->used_count++;
 	return KF_OK;
+}
+
+enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,
+			      struct kf_buf *ran, struct kf_check *check,
+			      struct kf_err *err)
+{
+	enum kf_code code;
+
+	begin_check(s, kase, check);
+	code = bring(s, kase, check, err);
+	if (!code && !check->fault)
+		code = forward(s, ran, check, err);
+	if (!code && !check->fault)
+		look(s, kase, check);
+	return code;
 }

@@ -103,6 +103,12 @@ KF_MUST_CHECK enum kf_code kf_session_start(struct kf_session_shared *shared,
 KF_MUST_CHECK enum kf_code kf_session_call(struct kf_session *session,
 		const struct kf_case *kase, struct kf_check *check,
 		struct kf_err *err);
+/* One more, checked alike, in which *ran gets what ran (kf_worker_trace); of a
+ * driver that can be traced. The case may have been used: the program can tell
+ * this call from others. */
+KF_MUST_CHECK enum kf_code kf_session_trace(struct kf_session *session,
+		const struct kf_case *kase, struct kf_buf *ran,
+		struct kf_check *check, struct kf_err *err);
 void kf_session_end(struct kf_session *session);
 
 #endif

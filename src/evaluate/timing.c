@@ -3,6 +3,7 @@
  * which order. Values are looked at in every one of them (session.c); times
  * are taken from blocks of calls on fresh data, the baseline in turn.
  */
+#include "evaluate/libraries.h"
 #include "evaluate/process.h"
 
 #define BLOCKS_PER_PROCESS	6u
@@ -163,6 +164,19 @@ static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 	return code;
 }
 
+static enum kf_code time_process(struct kf_judgement *j, struct kf_process *p,
+				 struct kf_err *err)
+{
+	uint64_t waited_ns = j->waited_ns;
+	enum kf_code code = kf_device_take(j, err);
+
+	if (j->waited_ns > waited_ns)	/* paused, it has cooled down */
+		p->start_ns = kf_now_ns();
+	if (!code)
+		code = kf_process_warm(j, p, err);
+	return code || j->failure.fault ? code : run_blocks(j, p, err);
+}
+
 static enum kf_code run_process(struct kf_judgement *j, bool first,
 				struct kf_err *err)
 {
@@ -170,7 +184,6 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 	struct kf_lock shared = { 0 };
 	struct kf_process p;
 	enum kf_code code;
-	uint64_t waited_ns;
 
 	code = kf_process_start(j, first, kf_rng_next(&j->rng), &p, check, err);
 	if (!code && !check->fault)
@@ -178,17 +191,10 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 	if (!code && !check->fault)
 		code = kf_process_sets(j, &p, err);
 	kf_lock_release(&shared);
-	if (code || j->failure.fault || values_only(j))
-		goto out;
-	waited_ns = j->waited_ns;
-	code = kf_device_take(j, err);
-	if (j->waited_ns > waited_ns)	/* paused, it has cooled down */
-		p.start_ns = kf_now_ns();
-	if (!code)
-		code = kf_process_warm(j, &p, err);
-	if (!code && !j->failure.fault)
-		code = run_blocks(j, &p, err);
-out:
+	if (!code && !j->failure.fault && !values_only(j))
+		code = time_process(j, &p, err);
+	if (!code && !j->failure.fault && first)
+		code = kf_libraries_look(j, &p, err);
 	kf_process_end(&p);
 	free(check);
 	return code;

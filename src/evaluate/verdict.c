@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "evaluate/health.h"
+#include "evaluate/libraries.h"
 #include "evaluate/shapes.h"
 
 static const char *const state_name[] = {
@@ -61,6 +62,8 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	verdict->baseline_about = NULL;
 	json_decref(verdict->profile);
 	verdict->profile = NULL;
+	json_decref(verdict->libraries);
+	verdict->libraries = NULL;
 	json_decref(verdict->told);
 	verdict->told = NULL;
 }
@@ -184,6 +187,8 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "sandbox",
 			    json_string(kf_sandbox_tier_name(v->tier)));
 	json_object_set_new(json, "form", name_or_null(v->form));
+	json_object_set(json, "libraries", v->libraries ? v->libraries :
+			json_null());
 	json_object_set_new(json, "judge", judge_to_json(v));
 	json_object_set_new(json, "rules",
 			    json_string(kf_rules_name(v->rules)));
@@ -345,6 +350,7 @@ void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
 		kf_buf_printf(out, "trust: %s, sandbox %s\n", v->in_process ?
 			      "in-process" : "isolated",
 			      kf_sandbox_tier_name(v->tier));
+	kf_libraries_say(v->libraries, out);
 	say_notes(v, out);
 	if (v->took_ns)
 		say_took(v, out);

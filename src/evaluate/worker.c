@@ -155,7 +155,8 @@ static uint64_t deadline_ns(struct kf_worker *w, enum kf_host_command command,
 		(w->driver->two_part && w->in_process);
 
 	w->has_run |= first;
-	return first && put_off ? timeout_ns + FIRST_NS : timeout_ns;
+	return (first && put_off) || command == KF_HOST_TRACE ?
+		timeout_ns + FIRST_NS : timeout_ns;
 }
 
 static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
@@ -216,6 +217,28 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 			       struct kf_call_end *end, struct kf_err *err)
 {
 	return call(worker, KF_HOST_FORWARD, timeout_ns, end, err);
+}
+
+bool kf_worker_traces(const struct kf_driver *driver)
+{
+	return driver->in_process && !driver->two_part &&
+		kf_driver_moves(driver);
+}
+
+enum kf_code kf_worker_trace(struct kf_worker *worker, uint64_t timeout_ns,
+			     struct kf_buf *ran, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	const struct kf_host_reply *reply = kf_arena_reply(&worker->arena);
+	char *copy = kf_alloc(sizeof(reply->ran));
+	enum kf_code code = call(worker, KF_HOST_TRACE, timeout_ns, end, err);
+
+	if (!code && end->state == KF_CALL_GOOD) {
+		memcpy(copy, reply->ran, sizeof(reply->ran));
+		kf_utf8_clean(copy, strnlen(copy, sizeof(reply->ran)), ran);
+	}
+	free(copy);
+	return code;
 }
 
 /* --- the rest ----------------------------------------------------------- */

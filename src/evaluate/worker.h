@@ -107,6 +107,8 @@ enum kf_call_state {
 	KF_CALL_WEIGHTS,	/* has no place for the problem's weights */
 	KF_CALL_PATCHED,	/* replaced functions of PyTorch or Python */
 	KF_CALL_DEFERRED,	/* outputs changed after forward's return */
+	/* Found by libraries.h; text says which: */
+	KF_CALL_LIBRARY,	/* used a vendor's library, and must not */
 };
 
 struct kf_call_end {
@@ -180,6 +182,14 @@ KF_MUST_CHECK enum kf_code kf_worker_prepare(struct kf_worker *worker,
 KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
 		struct kf_err *err);
+
+/* kf_worker_forward with what runs in it written down, so slower: *ran (empty,
+ * with a ceiling) gets the lines of kf_host_reply.ran, which the candidate
+ * could write itself. Only where kf_worker_traces. */
+KF_MUST_CHECK enum kf_code kf_worker_trace(struct kf_worker *worker,
+		uint64_t timeout_ns, struct kf_buf *ran,
+		struct kf_call_end *end, struct kf_err *err);
+bool kf_worker_traces(const struct kf_driver *driver);
 
 /* Drivers that move tensors, for others nothing: what inputs, outputs and
  * guards hold now goes to the device before kf_worker_forward, and outputs and

@@ -56,7 +56,7 @@ struct kf_job {
 				   with a whole reply; in a line its text */
 	uint64_t ask;		/* enum kf_job_ask */
 	uint64_t dtype;		/* enum kf_dtype; NONE: the problem's own */
-	uint64_t rules, baseline, stop_after, sandbox;	/* enums */
+	uint64_t rules, libraries, baseline, stop_after, sandbox;	/* enums */
 	uint64_t seed, calls, threads;	/* 0 as in struct kf_judge_spec */
 	struct kf_judge_limits limits;
 };

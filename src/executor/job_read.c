@@ -28,6 +28,7 @@ static const struct member member_table[] = {
 	{ "profile", TEXT, AT(profile), 0, NULL },
 	{ "reply", TEXT, AT(reply), 0, NULL },
 	{ "rules", WORD, AT(rules), 0, kf_words_rules },
+	{ "libraries", WORD, AT(libraries), 0, kf_words_libraries },
 	{ "baseline", WORD, AT(baseline), 0, kf_words_baseline },
 	{ "stop_after", WORD, AT(stop_after), 0, kf_words_stop_after },
 	{ "sandbox", WORD, AT(sandbox), 0, kf_words_sandbox },

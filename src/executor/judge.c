@@ -142,6 +142,7 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.baseline_stored_ns = spec->target->baseline_stored_ns,
 		.baseline_stored_about = spec->target->baseline_stored_about,
 		.rules = spec->rules,
+		.libraries = spec->libraries,
 		.source_dir = spec->source_dir,
 		.work_dir = spec->work_dir,
 		.seed = spec->seed,

@@ -17,6 +17,7 @@ struct kf_judge_spec {
 	struct kf_setup *setup;		/* remembers that its compiler works */
 	const struct kf_target *target;
 	enum kf_rules rules;
+	enum kf_libraries libraries;
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;	/* 0: until the interval is narrow */
 	enum kf_reach stop_after;	/* NONE: all the way */

@@ -65,8 +65,8 @@ static enum kf_code copy_what_matters(const struct kf_targets *targets,
 {
 	json_t *json = kf_job_to_json(job);
 	static const char *const other[] = {
-		"files", "reply", "seed", "calls", "rules", "stop_after",
-		"problem_hash", "limits",
+		"files", "reply", "seed", "calls", "rules", "libraries",
+		"stop_after", "problem_hash", "limits",
 	};
 	enum kf_code code;
 

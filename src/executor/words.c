@@ -22,6 +22,12 @@ const struct kf_word kf_words_rules[] = {
 	{ NULL, 0 },
 };
 
+const struct kf_word kf_words_libraries[] = {
+	{ "allow", KF_LIBRARIES_ALLOW },
+	{ "refuse", KF_LIBRARIES_REFUSE },
+	{ NULL, 0 },
+};
+
 const struct kf_word kf_words_baseline[] = {
 	{ "live", KF_BASELINE_LIVE },
 	{ "stored", KF_BASELINE_STORED },

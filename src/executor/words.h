@@ -11,6 +11,7 @@ struct kf_word { const char *name; uint64_t value; };
 
 /* Each ends with a NULL name. */
 extern const struct kf_word kf_words_ask[], kf_words_dtype[], kf_words_rules[],
-	kf_words_baseline[], kf_words_stop_after[], kf_words_sandbox[];
+	kf_words_libraries[], kf_words_baseline[], kf_words_stop_after[],
+	kf_words_sandbox[];
 
 #endif

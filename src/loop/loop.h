@@ -31,6 +31,7 @@ struct kf_run_spec {
 	uint64_t budget_tokens;		/* of the whole run; 0: no budget given */
 	uint64_t ask_timeout_ns;	/* one reply */
 	enum kf_rules rules;
+	enum kf_libraries libraries;
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;
 	bool force;			/* work on unhealthy problems too */

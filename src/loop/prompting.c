@@ -66,6 +66,7 @@ enum kf_code kf_prompting_make(const struct kf_lane *lane,
 		.optimize = next->kind == KF_POLICY_OPTIMIZE,
 		.plateau = next->plateau,
 		.target_speedup = spec->target_speedup,
+		.no_libraries = spec->libraries == KF_LIBRARIES_REFUSE,
 		.history = out->history,
 		.history_count = count,
 	};

@@ -90,6 +90,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_count(s, "budget_tokens", spec->budget_tokens);
 	set_count(s, "ask_timeout_ns", spec->ask_timeout_ns);
 	set_count(s, "rules", (uint64_t)spec->rules);
+	set_count(s, "libraries", (uint64_t)spec->libraries);
 	set_count(s, "seed", spec->seed);
 	set_count(s, "calls", spec->call_count_fixed);
 	json_object_set_new(s, "force", json_boolean(spec->force));
@@ -163,6 +164,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->force = kf_json_bool(s, "force", false);
 	spec->ask_timeout_ns = read_count(s, "ask_timeout_ns");
 	spec->rules = (enum kf_rules)read_count(s, "rules");
+	spec->libraries = (enum kf_libraries)read_count(s, "libraries");
 	spec->seed = read_count(s, "seed");
 	spec->call_count_fixed = (unsigned)read_count(s, "calls");
 	return KF_OK;

@@ -521,6 +521,7 @@ enum kf_code kf_prompt_context_make(const struct kf_prompt_request *req,
 	set_count(object, "attempt_max", req->attempt_max);
 	set_number(object, "target_speedup", req->target_speedup);
 	set(object, "plateau", json_boolean(req->plateau));
+	set(object, "libraries", json_boolean(!req->no_libraries));
 	set(object, "contract", header_of(CONTRACT, err, &code));
 	set(object, "launch", code || !is_two_part(req->platform) ?
 	    json_null() : header_of(LAUNCH, err, &code));

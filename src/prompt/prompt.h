@@ -51,6 +51,7 @@ struct kf_prompt_request {
 					   writer who reads it himself; NULL */
 	const json_t *advice;		/* kf_advice_to_json; NULL: none */
 	double target_speedup;		/* NaN: none */
+	bool no_libraries;		/* vendors' libraries are refused */
 	const struct kf_prompt_attempt *previous;	/* NULL at first */
 	const struct kf_prompt_attempt *best;		/* NULL until correct */
 	const struct kf_prompt_attempt *history;	/* oldest first */

@@ -68,6 +68,11 @@ static enum kf_code download(struct kf_serve *s, struct kf_err *err)
 	return tell(s, code);
 }
 
+static enum kf_code trace_call(struct kf_serve *s, struct kf_err *err)
+{
+	return tell(s, kf_serve_trace_call(s, err));
+}
+
 static enum kf_code tidy(struct kf_serve *s, struct kf_err *err)
 {
 	return tell(s, kf_serve_tidy(s, err));
@@ -81,6 +86,7 @@ static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_FORWARD] = forward,
 	[KF_HOST_DOWNLOAD] = download,
 	[KF_HOST_TIDY] = tidy,
+	[KF_HOST_TRACE] = trace_call,
 };
 
 static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
@@ -122,7 +128,7 @@ enum kf_code kf_runner_device(int argc, const char *const *argv,
  * process, and from READY on no other can be started. */
 static enum kf_code lock_door(struct kf_serve *s, struct kf_err *err)
 {
-	(void)s;
+	s->loaded_before = kf_serve_loaded();
 	return kf_runner_lock_door(err);
 }
 

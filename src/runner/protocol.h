@@ -101,6 +101,9 @@ enum kf_host_command {
 	/* It answers, and ends: for profilers, which speak when a program has
 	 * ended by itself. */
 	KF_HOST_LEAVE,
+	/* Of programs that share the process and have their tensors moved:
+	 * FORWARD, and what it ran is told in `ran`. */
+	KF_HOST_TRACE,
 	KF_HOST_COMMANDS
 };
 
@@ -146,6 +149,8 @@ struct kf_host_fault {
 	char text[96];
 };
 
+#define KF_HOST_RAN_BYTES 16384u
+
 struct kf_host_reply {
 	uint32_t magic;		/* set when the runner is ready */
 	atomic_uint done;	/* the go that was answered last */
@@ -162,6 +167,10 @@ struct kf_host_reply {
 	uint64_t host_ns;	/* the same by the host's clock; 0: not taken */
 	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from
 				   what they were; UINT64_MAX: nowhere */
+	/* TRACE: lines, each once and as many as have room. "kernel NAME",
+	 * "operator NAME" (PyTorch's), "library FILE" (loaded since the program
+	 * was), or "unseen WHY": nobody can tell. */
+	char ran[KF_HOST_RAN_BYTES];
 };
 
 /* --- python ------------------------------------------------------------------

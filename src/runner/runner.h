@@ -77,6 +77,8 @@ struct kf_serve {
 	const char *trace_path;		/* device only; NULL: none */
 	struct kf_trace trace;
 	unsigned call_count;		/* forwards that were traced */
+	bool traced;			/* the driver was told to */
+	unsigned loaded_before;		/* objects, before the program's */
 	const struct kf_driver *driver;
 	struct kf_device *device;
 };
@@ -102,6 +104,12 @@ kf_serve_fn kf_serve_nothing, kf_serve_load, kf_serve_prepare,
 enum kf_code kf_serve_trace_begin(struct kf_serve *serve, struct kf_err *err);
 /* Adds the last forward's operations. */
 enum kf_code kf_serve_trace_add(struct kf_serve *serve, struct kf_err *err);
+
+/* --- ran.c: which kernels and libraries a call needs --------------------- */
+/* The command: forward, and what it ran. */
+kf_serve_fn kf_serve_trace_call;
+/* How many objects the loader has in this process. */
+unsigned kf_serve_loaded(void);
 
 /* --- runtime.c: libraries that must be set up before the filter --------- */
 /* Sets up those of the driver's runtimes that the artefact names. Only looks

@@ -109,7 +109,7 @@ MISTAKES = [
 # good elsewhere; and what it may. A new option belongs into one of them.
 OWN = {"python": "/none", "cache": "cache", "out": "out", "record": "file",
        "executor": "folder:x", "force": True, "rules": "kernelbench",
-       "sandbox": "weak", "seed": 1, "unverified": True, "release": "cuda:0"}
+       "sandbox": "weak", "libraries": "allow", "seed": 1, "unverified": True, "release": "cuda:0"}
 ANYBODYS = """
     platform form model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout

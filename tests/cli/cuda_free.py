@@ -8,6 +8,7 @@ import sys
 
 from harness import BUILD, EXIT, ROOT, kforge, run_tests
 
+STANDIN = BUILD / "tests" / "standin"
 PROBLEM = str(ROOT / "problems" / "c" / "axpby")
 FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
         "--baseline", "none", "--json")
@@ -29,16 +30,27 @@ extern "C" int kf_forward(struct kf_call *c)
 """
 
 
-def verify(scratch, more="", *options):
-    toolkit = scratch / "toolkit" / "bin"
-    toolkit.mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "standin" / "nvcc", toolkit / "nvcc")
+def make_toolkit(scratch, *libraries):
+    toolkit = scratch / "toolkit"
+    (toolkit / "bin").mkdir(parents=True)
+    (toolkit / "lib64").mkdir()
+    shutil.copy(ROOT / "tests" / "standin" / "nvcc", toolkit / "bin" / "nvcc")
+    for name in libraries:
+        shutil.copy(STANDIN / name, toolkit / "lib64" / name)
+        link = toolkit / "lib64" / (name.partition(".so")[0] + ".so")
+        link.symlink_to(name)
+    return toolkit
+
+
+def verify(scratch, more="", *options, before="", env=None,
+           libraries=("libcupti.so.13",)):
+    toolkit = make_toolkit(scratch, *libraries)
     source = scratch / "program.cu"
-    source.write_text(SOURCE.replace("// MORE", more))
+    source.write_text(before + SOURCE.replace("// MORE", more))
     return kforge("verify", PROBLEM, source, *FAST, *options, env={
-        "KFORGE_CUDA_DRIVER": str(BUILD / "tests" / "standin" /
-                                  "libcuda.so.1"),
-        "CUDA_HOME": str(toolkit.parent), "PATH": "/usr/bin:/bin"})
+        "KFORGE_CUDA_DRIVER": str(STANDIN / "libcuda.so.1"),
+        "CUDA_HOME": str(toolkit), "CUDA_PATH": "", "PATH": "/usr/bin:/bin",
+        **(env or {})})
 
 
 def check(result, state, reason="", words=""):
@@ -87,6 +99,47 @@ def test_what_it_returns_is_told(scratch):
 def test_a_crash_of_host_code_is_told(scratch):
     check(verify(scratch, "*(volatile int *)0 = 1;"), "runtime_error",
           "signal", "null pointer")
+
+
+BOTH = ("libcupti.so.13", "libcublas.so.13")
+
+
+def verify_with_cublas(scratch, *options):
+    return verify(scratch, "cublasSgemm_v2();", *options, libraries=BOTH,
+                  before='extern "C" int cublasSgemm_v2(void);\n')
+
+
+def test_a_vendors_library_can_be_used_and_is_told(scratch):
+    result = verify_with_cublas(scratch)
+    check(result, "correct")
+    assert result.json()["libraries"] == {
+        "rule": "allow", "unseen": None, "used": [
+            {"name": "cuBLAS", "seen": "kernel ampere_sgemm_128x64_nn"}]}, \
+        result
+
+
+def test_a_vendors_library_can_be_refused(scratch):
+    check(verify_with_cublas(scratch, "--libraries", "refuse"),
+          "runtime_error", "library", "cuBLAS (kernel ampere_sgemm_128x64_nn)")
+
+
+def test_a_program_without_one_is_not_linked_with_it(scratch):
+    result = verify(scratch, "", "--libraries", "refuse", libraries=BOTH)
+    check(result, "correct")
+    assert result.json()["libraries"] == {
+        "rule": "refuse", "used": [], "unseen": None}, result
+
+
+def test_what_cannot_be_seen_cannot_be_refused(scratch):
+    nowhere = {"KFORGE_CUPTI": "/nowhere/libcupti.so"}
+    result = verify(scratch, env=nowhere)
+    check(result, "correct")
+    assert "CUPTI" in result.json()["libraries"]["unseen"], result
+    (scratch / "again").mkdir()
+    result = verify(scratch / "again", "", "--libraries", "refuse",
+                    env=nowhere)
+    assert result.status == EXIT["unavailable"], result
+    assert "--libraries allow" in result.err, result
 
 
 def test_no_process_can_be_started(scratch):

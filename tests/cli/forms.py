@@ -225,6 +225,39 @@ def test_a_problem_in_c_wants_a_program_in_c(scratch):
     assert "no PyTorch module" in result.err, result
 
 
+def with_product():
+    return body("return (x @ torch.diag(self.scale) + self.shift).clamp(min=0)")
+
+
+def test_libraries_that_did_work_are_told(scratch):
+    (scratch / "solution.py").write_text(with_product())
+    result = kforge("verify", *FAST, PROBLEM, scratch / "solution.py")
+    assert result.status == 0, result
+    assert "libraries: the processor's BLAS (operator aten::mm)\n" \
+        in result.out, result
+    result = kforge("verify", *FAST, "--json", "--libraries", "refuse",
+                    PROBLEM, FORMS / "solution.py")
+    assert result.json()["state"] == "correct", result
+    assert result.json()["libraries"] == \
+        {"rule": "refuse", "used": [], "unseen": None}, result
+
+
+def test_libraries_can_be_refused(scratch):
+    (scratch / "solution.py").write_text(with_product())
+    result = kforge("verify", *FAST, "--libraries", "refuse", PROBLEM,
+                    scratch / "solution.py")
+    assert result.status == EXIT["runtime_error"], result
+    for words in ("runtime_error: library", "a vendor's library, which is "
+                  "refused here", "the processor's BLAS (operator aten::mm)",
+                  "--libraries allow"):
+        assert words in result.out, (words, result)
+    result = kforge("prompt", "--form", "torch", "--libraries", "refuse",
+                    PROBLEM)
+    assert "**No vendor's library**" in result.out, result
+    result = kforge("prompt", "--form", "torch", PROBLEM)
+    assert "vendor's library" not in result.out, result
+
+
 def test_times_are_taken_in_turn_with_pytorch(scratch):
     result = kforge("verify", "--threads", "1", "--calls", "60", "--json",
                     PROBLEM, FORMS / "solution.py", timeout=300)

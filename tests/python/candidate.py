@@ -32,6 +32,7 @@ NUMBERS = {
     "KF_HOST_PREPARE": protocol.PREPARE, "KF_HOST_FORWARD": protocol.FORWARD,
     "KF_HOST_TIDY": protocol.TIDY, "KF_HOST_READY": protocol.READY,
     "KF_HOST_UPLOAD": protocol.UPLOAD, "KF_HOST_DOWNLOAD": protocol.DOWNLOAD,
+    "KF_HOST_TRACE": protocol.TRACE, "KF_HOST_RAN_BYTES": protocol.RAN_BYTES,
     "KF_PYTHON_EXCEPTION": protocol.EXCEPTION,
     "KF_PYTHON_EXITED": protocol.EXITED,
     "KF_PYTHON_OUTPUTS": protocol.OUTPUTS_WRONG,

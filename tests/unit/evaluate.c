@@ -39,6 +39,7 @@ static struct script {
 	unsigned dead_ahead;		/* so many cannot be loaded at first */
 	unsigned fails_at;		/* forward fails in this call; 0: first */
 	forward_fn *candidate;
+	const char *ran;		/* in a traced call; NULL: no such */
 	bool guards_broken, late, changes_input;
 	uint64_t own_ns;
 	uint64_t (*clock)(struct kf_rng *rng);
@@ -55,7 +56,7 @@ static struct script {
 	/* what was seen */
 	const char *artefact_path;
 	unsigned begun, processes, prepares, stopped, freed, baseline_calls;
-	unsigned calls, calls_repeated;
+	unsigned calls, calls_repeated, traces;
 	float seen[512];		/* first input of each call of a process */
 	unsigned seen_count;
 	/* Candidate's calls between two blocks of the baseline: a block's worth
@@ -224,6 +225,21 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	if (script.changes_input)
 		script.in[17] += 1;
 	return KF_OK;
+}
+
+bool kf_worker_traces(const struct kf_driver *driver)
+{
+	(void)driver;
+	return script.ran != NULL;
+}
+
+enum kf_code kf_worker_trace(struct kf_worker *worker, uint64_t timeout_ns,
+			     struct kf_buf *ran, struct kf_call_end *end,
+			     struct kf_err *err)
+{
+	script.traces++;
+	kf_buf_puts(ran, script.ran);
+	return kf_worker_forward(worker, timeout_ns, end, err);
 }
 
 /* From here on for two-part programs only. */
@@ -1137,6 +1153,54 @@ static void test_a_judgement_may_stop_early(void **state)
 	}
 }
 
+static void test_libraries_are_told_or_refused(void **state)
+{
+	static const struct {
+		const char *ran;
+		enum kf_libraries rule;
+		enum kf_reach stop_after;
+		enum kf_code code;
+		const char *reason, *used;
+	} rows[] = {
+		{ "kernel nvjet_x\n", KF_LIBRARIES_ALLOW, KF_REACH_TIME,
+		  KF_OK, "", "cuBLAS" },
+		{ "kernel nvjet_x\n", KF_LIBRARIES_REFUSE, KF_REACH_TIME,
+		  KF_OK, "library", "cuBLAS" },
+		{ "kernel nvjet_x\n", KF_LIBRARIES_REFUSE, KF_REACH_VALUES,
+		  KF_OK, "library", "cuBLAS" },
+		{ "kernel mine\n", KF_LIBRARIES_REFUSE, KF_REACH_TIME, KF_OK,
+		  "", "" },
+		{ "unseen dark\n", KF_LIBRARIES_ALLOW, KF_REACH_TIME, KF_OK,
+		  "", "" },
+		{ "unseen dark\n", KF_LIBRARIES_REFUSE, KF_REACH_TIME,
+		  KF_E_UNAVAIL, "", "" },
+		{ NULL, KF_LIBRARIES_REFUSE, KF_REACH_TIME, KF_OK, "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_err err = { 0 };
+		struct kf_verdict v;
+		const json_t *used;
+
+		script.ran = rows[i].ran;
+		w->req.libraries = rows[i].rule;
+		w->req.stop_after = rows[i].stop_after;
+		assert_int_equal(kf_evaluate(&w->req, &v, &err), rows[i].code);
+		assert_int_equal(script.traces, rows[i].ran != NULL);
+		assert_string_equal(v.reason, rows[i].reason);
+		assert_int_equal(v.libraries != NULL, rows[i].ran != NULL);
+		used = json_array_get(json_object_get(v.libraries, "used"), 0);
+		assert_string_equal(kf_json_str(used, "name", ""),
+				    rows[i].used ? rows[i].used : "");
+		if (rows[i].reason[0])
+			assert_non_null(strstr(kf_buf_str(&v.text), "nvjet_x"));
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
 static void test_values_are_all_looked_at_before_an_early_stop(void **state)
 {
 	struct world *w = world_new();
@@ -1326,6 +1390,7 @@ int main(void)
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),
 		cmocka_unit_test(test_json_has_no_nan),
 		cmocka_unit_test(test_a_judgement_may_stop_early),
+		cmocka_unit_test(test_libraries_are_told_or_refused),
 		cmocka_unit_test(
 			test_values_are_all_looked_at_before_an_early_stop),
 		cmocka_unit_test(

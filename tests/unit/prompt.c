@@ -552,6 +552,7 @@ static void test_the_context_is_what_the_document_says(void **state)
 {
 	static const char *const keys[] = {
 		"mode", "attempt", "attempt_max", "target_speedup", "plateau",
+		"libraries",
 		"contract", "platform", "device", "problem", "previous", "best",
 		"history", "history_older", "history_count", "shapes",
 		"launch", "page", "advice",

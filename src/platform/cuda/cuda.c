@@ -7,7 +7,7 @@
 const char *const kf_cuda_env[] = {
 	"CUDA_HOME", "CUDA_PATH", "CUTLASS_PATH", "VIRTUAL_ENV",
 	"CONDA_PREFIX", "KFORGE_CUDA_DRIVER", "KFORGE_NVRTC",
-	"LD_LIBRARY_PATH", NULL
+	"KFORGE_CUPTI", "LD_LIBRARY_PATH", NULL
 };
 
 const struct kf_driver kf_driver_cuda = {

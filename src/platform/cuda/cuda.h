@@ -17,6 +17,8 @@
  *	nvml.c       how fast a device runs
  *	canary.c     does a device still compute?
  *	free.c       programs with host code of their own, and their table
+ *	vendor.c     the libraries that these may use
+ *	watch.c      which kernels they launch
  *	cuda.c       the table
  */
 #ifndef KF_PLATFORM_CUDA_H
@@ -39,6 +41,14 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
 /* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
 char *kf_cuda_compiler_path(const char *name);
+/* The file of a library of the toolkit, "libcublas.so*", its links followed;
+ * caller frees, NULL: there is none. */
+char *kf_cuda_toolkit_library(const char *name);
+/* Fills in the function pointers of table; NULL, or the symbol that is
+ * missing. */
+struct kf_cuda_entry { const char *symbol; size_t at; };
+const char *kf_cuda_fill_in(void *library, void *table,
+			    const struct kf_cuda_entry *entry, size_t count);
 /* torch_env of the table. */
 void kf_cuda_torch_env(const char *device_id, kf_driver_env_fn *add,
 		       void *arg);
@@ -181,6 +191,7 @@ struct kf_device {
 	bool failed;			/* nothing but close */
 
 	/* free.c */
+	struct kf_cuda_watch *watch;	/* owned; NULL: nobody asks */
 	struct kf_program own;
 	struct kf_cuda_block temp[KF_CUDA_FREE_BLOCKS];
 	struct kf_cuda_block slot[KF_CUDA_FREE_SLOTS];
@@ -249,6 +260,22 @@ void kf_cuda_module_unload(struct kf_device *dev);
  * wrote the program. */
 bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
 			  void *function, char why[256]);
+
+/* vendor.c: words that link a program with NVIDIA's libraries, as far as they
+ * are here; and what a sandbox must show for programs that use them. */
+void kf_cuda_link_words(kf_driver_env_fn *add, void *arg);
+void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+			void *arg);
+
+/* Where CUPTI lies if not in the toolkit. */
+#define KF_CUDA_CUPTI_VARIABLE "KFORGE_CUPTI"
+/* watch.c: what runs on devices in this process, by NVIDIA's CUPTI. One at a
+ * time. NULL, with why, where it is not there. */
+struct kf_cuda_watch *kf_cuda_watch_begin(char why[128]);
+/* Since the last call: all that has ended goes to trace. The streams have been
+ * waited for. */
+void kf_cuda_watch_take(struct kf_cuda_watch *watch, struct kf_trace *trace);
+void kf_cuda_watch_end(struct kf_cuda_watch *watch);	/* NULL is allowed */
 
 /* replay.c. Is there a program, and a device that has not failed? */
 KF_MUST_CHECK enum kf_code kf_cuda_usable(const struct kf_device *dev,

@@ -187,8 +187,11 @@ static enum kf_code free_forward(struct kf_device *dev, struct kf_call *call,
 {
 	enum kf_code code = kf_cuda_usable(dev, err);
 
-	return code ? code : run(dev, dev->own.forward, "kf_forward", call, rc,
-				 err);
+	if (!code)
+		code = run(dev, dev->own.forward, "kf_forward", call, rc, err);
+	if (!code && dev->watch)
+		kf_cuda_watch_take(dev->watch, dev->trace);
+	return code;
 }
 
 static void free_close(struct kf_device *dev)
@@ -198,9 +201,20 @@ static void free_close(struct kf_device *dev)
 		for (int i = 0; i < KF_CUDA_FREE_SLOTS; i++)
 			give_back(dev, &dev->slot[i]);
 	}
-	if (dev)
+	if (dev) {
+		kf_cuda_watch_end(dev->watch);
+		dev->watch = NULL;
 		kf_program_unload(&dev->own);
+	}
 	kf_cuda_close(dev);
+}
+
+/* Each kernel of every forward from here on, by NVIDIA's own tool. */
+static void free_trace(struct kf_device *dev, struct kf_trace *trace)
+{
+	dev->trace = trace;
+	if (!dev->watch)
+		dev->watch = kf_cuda_watch_begin(trace->unseen);
 }
 
 const struct kf_driver kf_driver_cuda_free = {
@@ -219,7 +233,9 @@ const struct kf_driver kf_driver_cuda_free = {
 	.upload = kf_cuda_upload,
 	.download = kf_cuda_download,
 	.fault = kf_cuda_fault,
-	.paths = kf_cuda_paths,
+	.trace = free_trace,
+	.link_words = kf_cuda_link_words,
+	.paths = kf_cuda_free_paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
 	.torch_env = kf_cuda_torch_env,

@@ -121,6 +121,12 @@ static char *nvrtc_path(void)
 	return path;
 }
 
+/* The pattern with name in the place of %s; caller frees. */
+static char *with_name(const char *pattern, const char *name)
+{
+	return kf_format("%.*s%s", (int)strcspn(pattern, "%"), pattern, name);
+}
+
 char *kf_cuda_compiler_path(const char *name)
 {
 	static const char *const variable[] = { "CUDA_HOME", "CUDA_PATH" };
@@ -136,6 +142,38 @@ char *kf_cuda_compiler_path(const char *name)
 	free(path);
 	free(usual);
 	free(below);
+	return real;
+}
+
+char *kf_cuda_toolkit_library(const char *name)
+{
+	static const char *const below[] = {
+		"lib64/%s", "extras/CUPTI/lib64/%s", "targets/*/lib/%s",
+	};
+	static const char *const variable[] = { "CUDA_HOME", "CUDA_PATH" };
+	static const char *const place[] = {
+		"/usr/local/cuda/lib64/%s",
+		"/usr/local/cuda/extras/CUPTI/lib64/%s",
+		"/usr/local/cuda/targets/*/lib/%s",
+		"/usr/lib/x86_64-linux-gnu/%s", "/usr/lib/aarch64-linux-gnu/%s",
+	};
+	char *path = NULL, *real;
+
+	for (size_t i = 0; i < KF_COUNT(variable); i++)
+		for (size_t k = 0; k < KF_COUNT(below) && !path; k++) {
+			char *whole = with_name(below[k], name);
+
+			path = match_below(variable[i], whole);
+			free(whole);
+		}
+	for (size_t i = 0; i < KF_COUNT(place) && !path; i++) {
+		char *whole = with_name(place[i], name);
+
+		path = match(whole);
+		free(whole);
+	}
+	real = path ? realpath(path, NULL) : NULL;
+	free(path);
 	return real;
 }
 
@@ -321,12 +359,9 @@ void kf_cuda_torch_env(const char *device_id, kf_driver_env_fn *add, void *arg)
 
 /* --- opening -------------------------------------------------------------- */
 
-struct entry { const char *symbol; size_t at; };
-
-/* Fills in the function pointers of table; NULL, or the symbol that is missing.
- * ISO C has no cast from an object pointer to a function pointer. */
-static const char *fill_in(void *library, void *table,
-			   const struct entry *entry, size_t count)
+/* ISO C has no cast from an object pointer to a function pointer. */
+const char *kf_cuda_fill_in(void *library, void *table,
+			    const struct kf_cuda_entry *entry, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		void *symbol = dlsym(library, entry[i].symbol);
@@ -340,7 +375,7 @@ static const char *fill_in(void *library, void *table,
 
 #define E(member, symbol) { symbol, offsetof(struct kf_cuda_api, member) }
 
-static const struct entry driver_entry[] = {
+static const struct kf_cuda_entry driver_entry[] = {
 	E(init, "cuInit"),
 	E(driver_version, "cuDriverGetVersion"),
 	E(error_name, "cuGetErrorName"),
@@ -401,7 +436,7 @@ static const struct entry driver_entry[] = {
 	E(tensor_map, "cuTensorMapEncodeTiled"),
 };
 /* Never needed. */
-static const struct entry driver_optional[] = {
+static const struct kf_cuda_entry driver_optional[] = {
 	E(profiler_start, "cuProfilerStart"),
 	E(profiler_stop, "cuProfilerStop"),
 };
@@ -428,13 +463,13 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 	if (!api->library)
 		return kf_fail(err, KF_E_UNAVAIL, "no CUDA driver: %s",
 			       dlerror());
-	missing = fill_in(api->library, api, driver_entry,
+	missing = kf_cuda_fill_in(api->library, api, driver_entry,
 			  KF_COUNT(driver_entry));
 	if (missing)
 		return kf_fail(err, KF_E_UNAVAIL, "%s has no %s: install a "
 			       "driver for CUDA %d.%d or newer", path, missing,
 			       OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);
-	(void)fill_in(api->library, api, driver_optional,
+	(void)kf_cuda_fill_in(api->library, api, driver_optional,
 		      KF_COUNT(driver_optional));
 	result = api->init(0);
 	api->absent = result == KF_CUDA_NO_DEVICE;
@@ -486,7 +521,7 @@ enum kf_code kf_cuda_check(const struct kf_cuda_api *api, int result,
 
 #define E(member, symbol) { symbol, offsetof(struct kf_nvrtc, member) }
 
-static const struct entry nvrtc_entry[] = {
+static const struct kf_cuda_entry nvrtc_entry[] = {
 	E(version, "nvrtcVersion"),
 	E(arch_count, "nvrtcGetNumSupportedArchs"),
 	E(archs, "nvrtcGetSupportedArchs"),
@@ -534,7 +569,7 @@ enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc, struct kf_err *err)
 	if (!nvrtc->library)
 		return kf_fail(err, KF_E_UNAVAIL, "cannot open NVRTC: %s",
 			       dlerror());
-	missing = fill_in(nvrtc->library, nvrtc, nvrtc_entry,
+	missing = kf_cuda_fill_in(nvrtc->library, nvrtc, nvrtc_entry,
 			  KF_COUNT(nvrtc_entry));
 	if (missing)
 		return kf_fail(err, KF_E_UNAVAIL, "%s has no %s: install a "

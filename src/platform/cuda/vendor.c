@@ -1,0 +1,83 @@
+/*
+ * NVIDIA's libraries for programs that have host code of their own: such a
+ * program is linked with those that it uses, and its sandbox shows them all.
+ * Whether it may use them is asked when it has run (evaluate/libraries.h).
+ */
+#include "platform/cuda/cuda.h"
+
+#include <glob.h>
+
+static const char *const library[] = {
+	"cublas", "cublasLt", "cudnn", "cufft", "cusparse", "cusolver",
+	"curand",
+};
+
+/* What these and the tool that watches kernels open by themselves. */
+static const char *const beside[] = {
+	"libcublas*.so*", "libcudnn*.so*", "libcufft*.so*", "libcusparse*.so*",
+	"libcusolver*.so*", "libcurand*.so*", "libnvJitLink*.so*",
+	"libcupti*.so*",
+};
+
+static void cut_name(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+static void add_take(kf_driver_env_fn *add, void *arg, char *word)
+{
+	add(arg, word);
+	free(word);
+}
+
+void kf_cuda_link_words(kf_driver_env_fn *add, void *arg)
+{
+	for (size_t i = 0; i < KF_COUNT(library); i++) {
+		char *name = kf_format("lib%s.so", library[i]);
+		char *path = kf_cuda_toolkit_library(name);
+
+		if (path) {
+			cut_name(path);
+			add(arg, "-Xlinker");
+			add_take(add, arg, kf_format("--as-needed,-rpath,%s",
+						     path));
+			add_take(add, arg, kf_format("-L%s", path));
+			add_take(add, arg, kf_format("-l%s", library[i]));
+		}
+		free(path);
+		free(name);
+	}
+}
+
+/* All of a kind that lie together. */
+static void show(const char *pattern, kf_driver_path_fn *add, void *arg)
+{
+	char *path = kf_cuda_toolkit_library(pattern), *all;
+	glob_t found = { 0 };
+
+	if (!path)
+		return;
+	cut_name(path);
+	all = kf_path_join(path, pattern);
+	if (glob(all, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			add(arg, found.gl_pathv[i], false);
+	globfree(&found);
+	free(all);
+	free(path);
+}
+
+void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+			void *arg)
+{
+	const char *named = getenv(KF_CUDA_CUPTI_VARIABLE);
+
+	kf_cuda_paths(place, add, arg);
+	if (named && named[0])
+		add(arg, named, false);
+	for (size_t i = 0; i < KF_COUNT(beside); i++)
+		show(beside[i], add, arg);
+}
