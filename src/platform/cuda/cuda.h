@@ -41,8 +41,8 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
 /* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
 char *kf_cuda_compiler_path(const char *name);
-/* The file of a library of the toolkit, "libcublas.so*", its links followed;
- * caller frees, NULL: there is none. */
+/* The file of a library of the toolkit, "libcublas.so*"; caller frees, NULL:
+ * there is none. */
 char *kf_cuda_toolkit_library(const char *name);
 /* Fills in the function pointers of table; NULL, or the symbol that is
  * missing. */

@@ -157,7 +157,7 @@ char *kf_cuda_toolkit_library(const char *name)
 		"/usr/local/cuda/targets/*/lib/%s",
 		"/usr/lib/x86_64-linux-gnu/%s", "/usr/lib/aarch64-linux-gnu/%s",
 	};
-	char *path = NULL, *real;
+	char *path = NULL;
 
 	for (size_t i = 0; i < KF_COUNT(variable); i++)
 		for (size_t k = 0; k < KF_COUNT(below) && !path; k++) {
@@ -172,9 +172,7 @@ char *kf_cuda_toolkit_library(const char *name)
 		path = match(whole);
 		free(whole);
 	}
-	real = path ? realpath(path, NULL) : NULL;
-	free(path);
-	return real;
+	return path;
 }
 
 /* The folder of a file, count levels up; caller frees. */

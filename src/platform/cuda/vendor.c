@@ -19,6 +19,11 @@ static const char *const beside[] = {
 	"libcupti*.so*",
 };
 
+/* And of the system; its loader has them in one of these folders. */
+static const char of_system[] =
+	"/{lib,usr/lib}{/x86_64-linux-gnu,/aarch64-linux-gnu,64}/"
+	"{libutil.so.1,libgcc_s.so.1,libstdc++.so.6,libz.so.1}";
+
 static void cut_name(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -37,7 +42,8 @@ void kf_cuda_link_words(kf_driver_env_fn *add, void *arg)
 {
 	for (size_t i = 0; i < KF_COUNT(library); i++) {
 		char *name = kf_format("lib%s.so", library[i]);
-		char *path = kf_cuda_toolkit_library(name);
+		char *found = kf_cuda_toolkit_library(name);
+		char *path = found ? realpath(found, NULL) : NULL;
 
 		if (path) {
 			cut_name(path);
@@ -48,26 +54,43 @@ void kf_cuda_link_words(kf_driver_env_fn *add, void *arg)
 			add_take(add, arg, kf_format("-l%s", library[i]));
 		}
 		free(path);
+		free(found);
 		free(name);
 	}
 }
 
-/* All of a kind that lie together. */
-static void show(const char *pattern, kf_driver_path_fn *add, void *arg)
+static void show_all(const char *pattern, kf_driver_path_fn *add, void *arg)
 {
-	char *path = kf_cuda_toolkit_library(pattern), *all;
 	glob_t found = { 0 };
+
+	if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			add(arg, found.gl_pathv[i], false);
+	globfree(&found);
+}
+
+/* All of a kind that lie beside this file. */
+static void show_take(char *path, const char *pattern, kf_driver_path_fn *add,
+		      void *arg)
+{
+	char *all;
 
 	if (!path)
 		return;
 	cut_name(path);
 	all = kf_path_join(path, pattern);
-	if (glob(all, 0, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			add(arg, found.gl_pathv[i], false);
-	globfree(&found);
+	show_all(all, add, arg);
 	free(all);
 	free(path);
+}
+
+/* A toolkit's name may be a link to a folder with a number: by both. */
+static void show(const char *pattern, kf_driver_path_fn *add, void *arg)
+{
+	char *path = kf_cuda_toolkit_library(pattern);
+
+	show_take(path ? realpath(path, NULL) : NULL, pattern, add, arg);
+	show_take(path, pattern, add, arg);
 }
 
 void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
@@ -80,4 +103,5 @@ void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		add(arg, named, false);
 	for (size_t i = 0; i < KF_COUNT(beside); i++)
 		show(beside[i], add, arg);
+	show_all(of_system, add, arg);
 }

@@ -135,17 +135,19 @@ static bool open_library(struct kf_cuda_watch *w, char why[128])
 		kf_cuda_toolkit_library("libcupti.so*[0-9]");
 	const char *missing;
 
+	snprintf(why, 128, "NVIDIA's CUPTI is not there: it comes with the "
+		 "CUDA toolkit");
 	if (path)
 		w->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (path && !w->library)
+		snprintf(why, 128, "NVIDIA's CUPTI cannot be opened: %.90s",
+			 dlerror());
 	free(path);
 	missing = w->library ? kf_cuda_fill_in(w->library, w, entries,
 					       KF_COUNT(entries)) : NULL;
-	if (w->library && !missing)
-		return true;
-	snprintf(why, 128, missing ? "NVIDIA's CUPTI has no %.60s" :
-		 "NVIDIA's CUPTI is not there: it comes with the CUDA toolkit",
-		 missing);
-	return false;
+	if (missing)
+		snprintf(why, 128, "NVIDIA's CUPTI has no %.60s", missing);
+	return w->library && !missing;
 }
 
 static bool enable_all(struct kf_cuda_watch *w, char why[128])
@@ -163,12 +165,13 @@ struct kf_cuda_watch *kf_cuda_watch_begin(char why[128])
 {
 	struct kf_cuda_watch *w = kf_alloc(sizeof(*w));
 
-	why[0] = '\0';
 	pthread_mutex_init(&w->mutex, NULL);
 	w->op = kf_alloc(KF_TRACE_OPS_MAX * sizeof(w->op[0]));
 	watching = w;
-	if (open_library(w, why) && enable_all(w, why))
+	if (open_library(w, why) && enable_all(w, why)) {
+		why[0] = '\0';
 		return w;
+	}
 	kf_cuda_watch_end(w);
 	return NULL;
 }
