@@ -41,12 +41,24 @@ static bool has_all(const struct kf_platform *platform, const char *dir)
 	return all;
 }
 
-/* Has the platform a place for each of the files? */
+static size_t required_count(const struct kf_platform *platform)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < platform->file_count; i++)
+		count += platform->file[i].required;
+	return count;
+}
+
+/* Has the platform a place for each of the files? Other names than its own say
+ * little: then all that it must have is to be there. */
 static bool fits(const struct kf_platform *platform, const char *const *path,
 		 size_t count, bool by_name)
 {
 	if (count == 1 && kf_path_is_dir(path[0]))
 		return has_all(platform, path[0]);
+	if (!by_name && count < required_count(platform))
+		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!is_plain(path[i]) || !could_be_program(path[i]) ||
 		    kf_platform_place(platform, path[i], by_name) ==

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evaluate/entry.h"
 #include "evaluate/place.h"
 #include "runner/protocol.h"
 
@@ -18,6 +19,8 @@
 #define RUNNER		"/kforge-runner"
 #define OUTPUT_NAME	"program.so"
 #define OUTPUT_PATH	OUTPUT_FOLDER "/" OUTPUT_NAME
+#define ENTRY_NAME	"kforge_entry.cpp"
+#define ENTRY_WORD	"{entry}"
 
 #define GRACE_NS	(5 * KF_NS_PER_S)	/* the runner's own time */
 #define OUTPUT_MAX	(64u << 10)
@@ -179,7 +182,8 @@ static char *replace(const char *word, const struct kf_build_job *job,
 }
 
 static void add_command(struct words *w, const struct kf_build_job *job,
-			const char *compiler, const struct words *sources)
+			const char *compiler, const struct words *sources,
+			bool has_entry)
 {
 	const struct kf_platform *p = job->platform;
 	bool two_part = p->driver->two_part;
@@ -190,6 +194,11 @@ static void add_command(struct words *w, const struct kf_build_job *job,
 		if (strcmp(p->command[i], "{libraries}") == 0) {
 			if (p->driver->link_words)
 				p->driver->link_words(add_copy, w);
+			continue;
+		}
+		if (strcmp(p->command[i], ENTRY_WORD) == 0) {
+			if (has_entry)
+				add(w, OUTPUT_FOLDER "/" ENTRY_NAME);
 			continue;
 		}
 		if (strcmp(p->command[i], "{source}") != 0) {
@@ -228,6 +237,49 @@ static enum kf_code list_sources(const struct kf_build_job *job,
 	return KF_OK;
 }
 
+/* --- an entry of the program's own ---------------------------------------- */
+
+/* The file that calls it, if the program declares one. A declaration that is
+ * wrong is refused as a compiler does it. */
+static enum kf_code write_entry(const struct kf_build_job *job,
+				const char *output, struct kf_build *build,
+				bool *has_entry, struct kf_err *err)
+{
+	const char *name = job->platform->file[0].name;
+	char *source = kf_path_join(job->source_dir, name);
+	char *path = kf_path_join(output, ENTRY_NAME);
+	struct kf_buf text = { .max = SIZE_MAX };
+	struct kf_buf made = { .max = KF_ENTRY_BYTES };
+	enum kf_code code = kf_file_read(source, &text, err);
+	char refused[256] = "";
+	unsigned line;
+
+	if (!code)
+		kf_entry_make(kf_buf_str(&text), job->bundle, &made, refused,
+			      &line);
+	*has_entry = made.len > 0;
+	if (!code && *has_entry)
+		code = kf_file_write_scratch(path, made.data, made.len, err);
+	if (refused[0]) {
+		build->end = KF_BUILD_REFUSED;
+		kf_buf_printf(&build->log, "%s:%u: error: kforge: entry: %s\n",
+			      name, line, refused);
+	}
+	kf_buf_release(&made);
+	kf_buf_release(&text);
+	free(path);
+	free(source);
+	return code;
+}
+
+static bool takes_entry(const struct kf_platform *p)
+{
+	for (size_t i = 0; p->command[i]; i++)
+		if (strcmp(p->command[i], ENTRY_WORD) == 0)
+			return true;
+	return false;
+}
+
 /* --- the sandbox -------------------------------------------------------- */
 
 static bool holds(const char *folder, const char *name)
@@ -239,24 +291,44 @@ static bool holds(const char *folder, const char *name)
 	return there;
 }
 
-/* A compiler that the toolchain's folders do not hold: the file itself, and the
- * whole of PREFIX where PREFIX/bin/gcc has its libraries there too. No other
- * folder: a script in ~/bin must not bring somebody's home into the sandbox. */
-static void bind_compiler(struct kf_binds *binds, const char *compiler)
+/* PREFIX of PREFIX/bin/gcc; NULL: there is none. Caller frees. */
+static char *prefix_of(const char *compiler)
 {
-	char *real = realpath(compiler, NULL), *prefix = kf_strdup(real);
-	char *slash = NULL;
+	char *prefix = kf_strdup(compiler), *slash = NULL;
 
 	for (int up = 0; prefix && up < 2; up++) {
 		slash = strrchr(prefix, '/');
 		if (slash)
 			*slash = '\0';
 	}
-	if (slash && slash != prefix &&
-	    (holds(prefix, "lib/gcc") || holds(prefix, "lib/clang") ||
-	     holds(prefix, "nvvm")))
+	if (slash && slash != prefix)
+		return prefix;
+	free(prefix);
+	return NULL;
+}
+
+/* A compiler that the toolchain's folders do not hold: the file itself, and the
+ * whole of PREFIX where PREFIX/bin/gcc has its libraries there too, also by the
+ * name of a link to it, such as /usr/local/cuda. No other folder: a script in
+ * ~/bin must not bring somebody's home into the sandbox. */
+static void bind_compiler(struct kf_binds *binds, const char *compiler)
+{
+	char *real = realpath(compiler, NULL);
+	char *prefix = prefix_of(real), *named = prefix_of(compiler);
+	char *behind = named ? realpath(named, NULL) : NULL;
+	bool whole = prefix && (holds(prefix, "lib/gcc") ||
+				holds(prefix, "lib/clang") ||
+				holds(prefix, "nvvm"));
+
+	if (whole)
 		kf_binds_add(binds, prefix, NULL, false, true);
-	kf_binds_add(binds, compiler, NULL, false, true);
+	if (whole && behind && strcmp(named, prefix) != 0 &&
+	    strcmp(behind, prefix) == 0)
+		kf_binds_add(binds, prefix, named, false, true);
+	else
+		kf_binds_add(binds, compiler, NULL, false, true);
+	free(behind);
+	free(named);
 	free(prefix);
 	free(real);
 }
@@ -513,7 +585,7 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 	char *output = kf_path_join(job->work_dir, "output.XXXXXX");
 	struct words sources = { 0 }, argv = { 0 };
 	struct kf_binds binds = { 0 };
-	bool made = false;
+	bool made = false, has_entry = false;
 	enum kf_code code;
 
 	*build = (struct kf_build) { .log.max = KF_BUILD_LOG_BYTES };
@@ -535,8 +607,12 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 				     job->work_dir);
 		goto out;
 	}
+	if (takes_entry(job->platform))
+		code = write_entry(job, output, build, &has_entry, err);
+	if (code || build->end)
+		goto out;
 	begin_argv(&argv, job, &sources);
-	add_command(&argv, job, compiler, &sources);
+	add_command(&argv, job, compiler, &sources, has_entry);
 	code = add_binds(&binds, job, runner, compiler, output, err);
 	if (!code)
 		code = run_builder(job, &argv, &binds, compiler, build,

@@ -22,6 +22,9 @@ struct kf_build_job {
 	/* For programs in Python, which are loaded and called there with data
 	 * that torch makes up; others may get NULL. */
 	const struct kf_python_side *python;
+	/* Of the problem that it is for: what a declared entry (entry.h) is
+	 * checked against. NULL: it is not. */
+	const struct kf_bundle *bundle;
 	enum kf_sandbox_tier tier_min;
 	const volatile int *cancel;
 	/* NULL, or called once while the compiler works, for what need not wait

@@ -142,6 +142,47 @@ def test_what_cannot_be_seen_cannot_be_refused(scratch):
     assert "--libraries allow" in result.err, result
 
 
+ENTRY = """/* An existing solution.
+ * kforge: entry void solve(const float *x = in0, const float *y = in1,
+ *                          float *z = out0, int64_t n = out0.numel,
+ *                          double alpha = scalar0, double beta = scalar1)
+ */
+#include <stdint.h>
+
+extern "C" void solve(const float *x, const float *y, float *z, int64_t n,
+		      double alpha, double beta)
+{
+	for (int64_t i = 0; i < n; i++)
+		z[i] = (float)(alpha * x[i] + beta * y[i]);
+}
+"""
+
+
+def verify_entry(scratch, text):
+    toolkit = make_toolkit(scratch)
+    source = scratch / "solution.cu"
+    source.write_text(text)
+    return kforge("verify", PROBLEM, source, *FAST, env={
+        "KFORGE_CUDA_DRIVER": str(STANDIN / "libcuda.so.1"),
+        "CUDA_HOME": str(toolkit), "CUDA_PATH": "", "PATH": "/usr/bin:/bin"})
+
+
+def test_an_entry_of_the_programs_own_is_called(scratch):
+    check(verify_entry(scratch, ENTRY), "correct")
+
+
+def test_what_an_entry_returns_is_told(scratch):
+    check(verify_entry(scratch, ENTRY.replace("void solve", "int solve").replace(
+        "beta * y[i]);", "beta * y[i]);\n\treturn 6;")), "runtime_error",
+        "nonzero_return", ": 6")
+
+
+def test_a_wrong_declaration_of_an_entry_is_told(scratch):
+    check(verify_entry(scratch, ENTRY.replace("= in1", "= in2")),
+          "compilation_failure", "refused", "program.cu:2: error: kforge: entry: there is no in2: the problem "
+          "has 2 (from in0 on)")
+
+
 def test_no_process_can_be_started(scratch):
     check(verify(scratch, "return fork() < 0 ? 5 : 6;"), "runtime_error",
           "nonzero_return", ": 5")
