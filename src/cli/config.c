@@ -59,18 +59,6 @@ static bool contains(const char *text, const char *part)
 	return false;
 }
 
-static bool is_option(const char *name)
-{
-	struct kf_option_info info;
-
-	for (size_t i = 0; i < kf_options_count(); i++) {
-		(void)kf_options_info(NULL, i, &info);
-		if (strcmp(info.name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool looks_like_key(const char *name, const json_t *value)
 {
 	static const char *const word[] = {
@@ -81,7 +69,7 @@ static bool looks_like_key(const char *name, const json_t *value)
 	if (text && (strncmp(text, "sk-", 3) == 0 ||
 		     strncmp(text, "Bearer ", 7) == 0))
 		return true;
-	for (size_t i = 0; !is_option(name) && i < KF_COUNT(word); i++)
+	for (size_t i = 0; !kf_options_takes(NULL, name) && i < KF_COUNT(word); i++)
 		if (contains(name, word[i]))
 			return true;
 	return false;
@@ -181,13 +169,8 @@ static enum kf_code take_section(const struct reading *r,
 	if (section == r->command)
 		options = r->options;
 	json_object_foreach(members, name, value) {
-		struct kf_option_info info;
-		bool taken = !is_option(name);
-
-		for (size_t i = 0; !taken && i < kf_options_count(); i++)
-			taken = kf_options_info(section, i, &info) &&
-				strcmp(info.name, name) == 0;
-		if (!taken)
+		if (kf_options_takes(NULL, name) &&
+		    !kf_options_takes(section, name))
 			code = kf_fail(err, KF_E_INPUT, "%s: \"%s.%s\": "
 				       "`kforge %s` has no option --%s",
 				       r->path, section->name, name,

@@ -47,6 +47,11 @@ void kf_figure_ratios(double speedup, const char *baseline, double eager_ns,
 const struct kf_figure_attempt *kf_figure_best(
 		const struct kf_figure_problem *problem, size_t n);
 
+/* After which attempts to look: 1, 2, 3, 5 and so on, and the last; returns
+ * how many. */
+#define KF_FIGURE_BY 8
+size_t kf_figure_by(size_t attempt_max, size_t n[KF_FIGURE_BY]);
+
 struct kf_figures {
 	size_t problem_count, correct_count, kernelbench_count;
 	/* Problems that count against a baseline: all but those whose best

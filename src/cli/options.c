@@ -493,6 +493,11 @@ static const struct option *any_by_name(const char *name)
 	return NULL;
 }
 
+bool kf_options_takes(const struct kf_command *command, const char *name)
+{
+	return any_by_name(name) && takes(command, name);
+}
+
 static enum kf_code unknown_default(const char *typed, struct kf_err *err)
 {
 	const char *name[KF_COUNT(option_table)];

@@ -69,6 +69,9 @@ KF_MUST_CHECK enum kf_code kf_options_set_default(
 		const json_t *value, struct kf_options *options,
 		struct kf_err *err);
 
+/* Does the command (NULL: any) take an option of this name? */
+bool kf_options_takes(const struct kf_command *command, const char *name);
+
 /* One row of the table of options, for who writes about them. */
 struct kf_option_info {
 	char letter;			/* 0: none */

@@ -4,10 +4,8 @@
 #include <math.h>
 
 #include "cli/advice.h"
-#include "cli/figures.h"
+#include "cli/outcome.h"
 #include "store/advice.h"
-
-#define BY_MAX 16
 
 /* One run, or several as one. */
 struct tables {
@@ -40,21 +38,9 @@ static void take_attempts(struct tables *t, size_t i)
 	const struct kf_attempts *attempts = &t->attempts[i];
 	struct kf_figure_problem *f = &t->figure[i];
 
-	f->attempt = kf_alloc((attempts->count + 1) * sizeof(f->attempt[0]));
-	for (size_t k = 0; k < attempts->count; k++) {
-		const struct kf_attempt *a = &attempts->attempt[k];
-		struct kf_figure_attempt *out = &f->attempt[f->attempt_count];
-
-		if (!a->number)		/* a program given by --start */
-			continue;
-		out->mark = kf_figure_mark(kf_state_name(a->state));
-		out->correct = a->state == KF_CORRECT;
-		out->kernelbench = a->kernelbench_good;
-		kf_figure_ratios(a->speedup, a->baseline, a->eager_ns,
-				 a->compile_ns, out->ratio);
-		t->tokens += a->tokens;
-		f->attempt_count++;
-	}
+	kf_cli_figures(attempts, false, f);
+	for (size_t k = 0; k < attempts->count; k++)
+		t->tokens += attempts->attempt[k].tokens;
 	if (f->attempt_count > t->attempt_max)
 		t->attempt_max = f->attempt_count;
 }
@@ -180,20 +166,6 @@ static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
 	kf_buf_puts(out, " |\n");
 }
 
-/* 1, 2, 3, 5, and the last. */
-static size_t which_n(size_t attempt_max, size_t n[BY_MAX])
-{
-	static const size_t usual[] = { 1, 2, 3, 5, 10, 20, 50 };
-	size_t count = 0;
-
-	for (size_t i = 0; i < KF_COUNT(usual); i++)
-		if (usual[i] < attempt_max)
-			n[count++] = usual[i];
-	if (attempt_max)
-		n[count++] = attempt_max;
-	return count;
-}
-
 static void put_counts(size_t n, const struct kf_figures *f, struct kf_buf *out)
 {
 	kf_buf_printf(out, "| %zu | %zu of %zu | %zu of %zu |", n,
@@ -213,7 +185,7 @@ static const char *of_how_many(const struct kf_figures *f, enum kf_against g,
 
 static void put_figures(const struct tables *t, struct kf_buf *out)
 {
-	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
+	size_t n[KF_FIGURE_BY], count = kf_figure_by(t->attempt_max, n);
 	char of[32];
 
 	kf_buf_puts(out, "\n| by attempt | correct | by the benchmark's rule | "
@@ -295,7 +267,7 @@ static json_t *problem_to_json(const struct tables *t, size_t i)
 
 static json_t *run_to_json(const struct tables *t)
 {
-	size_t n[BY_MAX], count = which_n(t->attempt_max, n);
+	size_t n[KF_FIGURE_BY], count = kf_figure_by(t->attempt_max, n);
 	json_t *problems = json_array(), *by = json_array();
 
 	for (size_t i = 0; i < t->count; i++)

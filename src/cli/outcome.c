@@ -1,0 +1,23 @@
+#include "cli/outcome.h"
+
+void kf_cli_figures(const struct kf_attempts *attempts, bool started,
+		    struct kf_figure_problem *out)
+{
+	*out = (struct kf_figure_problem) {
+		.attempt = kf_alloc((attempts->count + 1) *
+				    sizeof(out->attempt[0])),
+	};
+	for (size_t i = 0; i < attempts->count; i++) {
+		const struct kf_attempt *a = &attempts->attempt[i];
+		struct kf_figure_attempt *f;
+
+		if (!a->number && !started)
+			continue;
+		f = &out->attempt[out->attempt_count++];
+		f->mark = kf_figure_mark(kf_state_name(a->state));
+		f->correct = a->state == KF_CORRECT;
+		f->kernelbench = a->kernelbench_good;
+		kf_figure_ratios(a->speedup, a->baseline, a->eager_ns,
+				 a->compile_ns, f->ratio);
+	}
+}

@@ -1,0 +1,15 @@
+/*
+ * outcome.h - from what a store holds of attempts to what figures are made of.
+ */
+#ifndef KF_CLI_OUTCOME_H
+#define KF_CLI_OUTCOME_H
+
+#include "cli/cli.h"
+#include "cli/figures.h"
+
+/* Fills *out, whose attempts are owned. started: the program of --start is the
+ * first of them; else it is left out, for nobody was asked for it. */
+void kf_cli_figures(const struct kf_attempts *attempts, bool started,
+		    struct kf_figure_problem *out);
+
+#endif
