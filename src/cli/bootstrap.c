@@ -2,8 +2,9 @@
 
 #include <math.h>
 
-#define DRAWS	2000u
-#define TAIL	(DRAWS / 40)	/* 2.5 % */
+#include "evaluate/stats.h"
+
+#define DRAWS	4000u
 #define SEED	UINT64_C(0x6b666f726765)
 
 static int smaller_first(const void *a, const void *b)
@@ -23,16 +24,26 @@ static double mean_of_draw(const double *value, size_t count,
 	return sum / (double)count;
 }
 
+/* Draws to be left out at each end. */
+static size_t tail_of(size_t count)
+{
+	double n = (double)count;
+	double t = sqrt(n / (n - 1)) * kf_stats_t95((unsigned)count - 1);
+
+	return (size_t)(DRAWS * erfc(t / sqrt(2)) / 2);
+}
+
 static void draw(const double *value, size_t count, struct kf_interval *out)
 {
 	double *mean = kf_alloc(DRAWS * sizeof(*mean));
+	size_t tail = tail_of(count);
 	struct kf_rng rng = { SEED };
 
 	for (unsigned i = 0; i < DRAWS; i++)
 		mean[i] = mean_of_draw(value, count, &rng);
 	qsort(mean, DRAWS, sizeof(*mean), smaller_first);
-	out->low = mean[TAIL];
-	out->high = mean[DRAWS - 1 - TAIL];
+	out->low = mean[tail];
+	out->high = mean[DRAWS - 1 - tail];
 	free(mean);
 }
 

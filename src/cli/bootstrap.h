@@ -13,10 +13,16 @@ struct kf_interval {
 	size_t count;		/* values that there are */
 };
 
-/* Of the values that are not NaN: one for each problem. */
+/* Of the values that are not NaN: one for each problem. The draws of few values
+ * are too much alike, so the interval takes in more of them than 95 %, by
+ * Student's t (Hesterberg's expanded percentiles). */
 struct kf_interval kf_bootstrap(const double *value, size_t count);
 /* Of logarithms: the geometric mean. */
 struct kf_interval kf_bootstrap_exp(const double *logarithm, size_t count);
+
+/* Fewer values say nothing of a difference: all of five are on one side of it
+ * by chance in 1 of 16 cases. */
+#define KF_BOOTSTRAP_LEAST 6
 
 /* {"mean","low","high","problems"}; new reference. */
 json_t *kf_interval_to_json(const struct kf_interval *interval);

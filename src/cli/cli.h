@@ -100,6 +100,7 @@ void kf_cli_print_manual(void);
 extern const struct kf_command kf_command_run, kf_command_resume,
 	kf_command_status, kf_command_judge, kf_command_build,
 	kf_command_verify, kf_command_show, kf_command_report,
+	kf_command_experiment,
 	kf_command_prompt,
 	kf_command_platforms, kf_command_models, kf_command_doctor,
 	kf_command_completions, kf_command_compare, kf_command_export,

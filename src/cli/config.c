@@ -69,7 +69,9 @@ static bool looks_like_key(const char *name, const json_t *value)
 	if (text && (strncmp(text, "sk-", 3) == 0 ||
 		     strncmp(text, "Bearer ", 7) == 0))
 		return true;
-	for (size_t i = 0; !kf_options_takes(NULL, name) && i < KF_COUNT(word); i++)
+	if (kf_options_takes(NULL, name))
+		return false;
+	for (size_t i = 0; i < KF_COUNT(word); i++)
 		if (contains(name, word[i]))
 			return true;
 	return false;

@@ -67,7 +67,9 @@ const struct kf_figure_attempt *kf_figure_best(
 
 size_t kf_figure_by(size_t attempt_max, size_t n[KF_FIGURE_BY])
 {
-	static const size_t usual[KF_FIGURE_BY - 1] = { 1, 2, 3, 5, 10, 20, 50 };
+	static const size_t usual[KF_FIGURE_BY - 1] = {
+		1, 2, 3, 5, 10, 20, 50,
+	};
 	size_t count = 0;
 
 	for (size_t i = 0; i < KF_COUNT(usual); i++)

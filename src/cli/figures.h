@@ -24,6 +24,7 @@ struct kf_figure_attempt {
 	char mark;		/* see kf_figure_mark */
 	bool correct;		/* by the rules that decided */
 	bool kernelbench;	/* by the benchmark's own rule */
+	bool conclusive;	/* its ratios may be built on */
 	double ratio[KF_AGAINST_COUNT];	/* speed-up; NaN if unknown */
 };
 

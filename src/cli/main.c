@@ -18,6 +18,7 @@ const struct kf_command *const kf_commands[] = {
 	&kf_command_compare, &kf_command_profile, &kf_command_resume,
 	&kf_command_status,
 	&kf_command_show, &kf_command_report,
+	&kf_command_experiment,
 	&kf_command_prompt,
 	&kf_command_export, &kf_command_problem, &kf_command_platforms,
 	&kf_command_models, &kf_command_doctor,

@@ -17,6 +17,7 @@ void kf_cli_figures(const struct kf_attempts *attempts, bool started,
 		f->mark = kf_figure_mark(kf_state_name(a->state));
 		f->correct = a->state == KF_CORRECT;
 		f->kernelbench = a->kernelbench_good;
+		f->conclusive = a->conclusive;
 		kf_figure_ratios(a->speedup, a->baseline, a->eager_ns,
 				 a->compile_ns, f->ratio);
 	}

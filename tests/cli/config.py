@@ -114,7 +114,7 @@ ANYBODYS = """
     platform form model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain sanitize kind context
-    jobs again jsonl as portable only all merge json quiet verbose profiler
+    jobs again jsonl as portable only all merge table json quiet verbose profiler
     advisor profile hide
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]

@@ -24,7 +24,7 @@ static void test_no_value_and_one_have_no_interval(void **state)
 	assert_int_equal(i.count, 1);
 }
 
-static void test_equal_values_have_an_interval_of_no_width(void **state)
+static void test_equal_values_have_no_width(void **state)
 {
 	const double same[] = { 2, 2, (double)NAN, 2 };
 	struct kf_interval i = kf_bootstrap(same, 4);
@@ -33,6 +33,19 @@ static void test_equal_values_have_an_interval_of_no_width(void **state)
 	assert_int_equal(i.count, 3);
 	assert_float_equal(i.low, 2, 1e-12);
 	assert_float_equal(i.high, 2, 1e-12);
+}
+
+static void test_few_values_have_a_wide_interval(void **state)
+{
+	const double value[] = { 1, 2, 3, 4, 5, 6 };
+	struct kf_interval two = kf_bootstrap(value, 2);
+	struct kf_interval six = kf_bootstrap(value, 6);
+
+	(void)state;
+	assert_true(two.low <= 1 && two.high >= 2);
+	/* Student's: 3.5 +- 2.571 * 1.871 / sqrt(6) */
+	assert_true(fabs(six.low - (3.5 - 1.964)) < 0.25);
+	assert_true(fabs(six.high - (3.5 + 1.964)) < 0.25);
 }
 
 /* Of 100 values with a standard deviation of s the mean has s / 10, and 95 %
@@ -82,7 +95,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_value_and_one_have_no_interval),
-		cmocka_unit_test(test_equal_values_have_an_interval_of_no_width),
+		cmocka_unit_test(test_equal_values_have_no_width),
+		cmocka_unit_test(test_few_values_have_a_wide_interval),
 		cmocka_unit_test(test_the_width_is_that_of_a_mean),
 		cmocka_unit_test(test_the_same_values_give_the_same_interval),
 		cmocka_unit_test(test_logarithms_give_the_geometric_mean),
