@@ -94,6 +94,14 @@ def _delay():
     return total
 
 
+def _called(module):
+    """The module by a function of its own, so that what is compiled for it is
+    kept apart from what is compiled for the module."""
+    def call(*args, **kwargs):
+        return module(*args, **kwargs)
+    return call
+
+
 class Server:
     def __init__(self, request):
         prepare_torch(request["threads"], request.get("device", "cpu"))
@@ -165,8 +173,8 @@ class Server:
         device.release()
 
     def describe(self):
-        """What stands beside the time of the way that is timed. Eager's time
-        with TF32 is told, and compared with nothing."""
+        """What stands beside the time of the way that is timed. Times with
+        TF32 are told, and compared with nothing."""
         clock, timed = self.clock, self.module
         self.about = {"driver": device.driver()}
         try:
@@ -176,12 +184,20 @@ class Server:
             self.about["launches"] = device.launches(lambda: self.run(False))
             self.clock, self.module = clock, self.reference.module
             with device.tf32():
-                self.run(False)     # other kernels are loaded
-                self.about["eager_tf32_ns"] = statistics.median(
-                    self.run(False)[0] for _ in range(COMPARE_CALLS))
+                self.about["eager_tf32_ns"] = self.usual()
+                if "compile" in self.ways:
+                    self.module = torch.compile(_called(self.module))
+                    self.about["compile_tf32_ns"] = self.usual()
         except Exception as error:  # the time stands without it
             self.note = one_line("beside the baseline: %s" % error)
         self.clock, self.module = clock, timed
+        device.release()
+
+    def usual(self):
+        """The median time of some calls, after one that loads or compiles."""
+        self.run(False)
+        return statistics.median(self.run(False)[0]
+                                 for _ in range(COMPARE_CALLS))
 
     def time(self, call):
         if self.clock:

@@ -17,8 +17,8 @@
 
 /* Adds the text of that kf_forward (C++) to *out, nothing if the source
  * declares no entry. refused gets a sentence, else "", and *line the source's
- * line that it is about. bundle: the problem that the values are of; NULL: they are not
- * checked against one. */
+ * line that it is about. bundle: the problem that the values are of; NULL: they
+ * are not checked against one. */
 void kf_entry_make(const char *source, const struct kf_bundle *bundle,
 		   struct kf_buf *out, char refused[256], unsigned *line);
 

@@ -243,9 +243,10 @@ const char *kf_baseline_words(const json_t *about, char out[160])
 	const char *version = kf_json_str(about, "version", "");
 	const char *driver = kf_json_str(about, "driver", "");
 	double tf32_ns = kf_json_real(about, "eager_tf32_ns", 0);
+	double compile_ns = kf_json_real(about, "compile_tf32_ns", 0);
 	int64_t launches = kf_json_int(about, "launches", 0);
 	int64_t bytes = kf_json_int(about, "memory_bytes_peak", 0);
-	char time[32];
+	char time[32], compiled[32];
 
 	out[0] = '\0';
 	if (version[0])
@@ -258,8 +259,12 @@ const char *kf_baseline_words(const json_t *about, char out[160])
 			 launches == 1 ? "" : "es");
 	if (bytes > 0)
 		put_word(out, "peak memory %.3g GB", (double)bytes / 1e9);
-	if (tf32_ns > 0)
-		put_word(out, "eager with TF32 %s",
+	if (tf32_ns > 0 && compile_ns > 0)
+		put_word(out, "with TF32 eager %s and torch.compile %s",
+			 kf_time_words(tf32_ns, 4, time),
+			 kf_time_words(compile_ns, 4, compiled));
+	else if (tf32_ns > 0)
+		put_word(out, "with TF32 eager %s",
 			 kf_time_words(tf32_ns, 4, time));
 	return out;
 }

@@ -19,7 +19,7 @@ static void write_line(void *arg, enum kf_log_level level, const char *line)
 	kf_logf(tee->next, level, "%s", line);
 }
 
-/* --- what the time of a correct program is made of ------------------------- */
+/* --- what the time of a correct program is made of ------------------------ */
 
 /* Trouble with profilers costs the profile, not the verdict. */
 static enum kf_code profile(const struct kf_job_spec *spec,

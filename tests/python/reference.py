@@ -829,7 +829,7 @@ class Serving(Case):
             "threads": 1, "arena": arena, "arena_bytes": 4096,
             "inputs": [{"offset": 0, "dtype": "float32", "shape": [3]}],
             "weights": []})
-        seen = []
+        seen, compiled = [], []
 
         def watched(value):
             def ask(call):
@@ -844,16 +844,31 @@ class Serving(Case):
         before = serve.device.memory_peak, serve.device.launches
         serve.device.memory_peak = watched(100)
         serve.device.launches = watched(3)
+        compile_before = getattr(torch, "compile", None)
+        torch.compile = lambda call: (compiled.append(
+            torch.backends.cuda.matmul.allow_tf32), call)[1]
+        timed = server.module
         try:
+            server.describe()
+            eager_only = dict(server.about)
+            server.ways = {"eager": 9, "compile": 9}
             server.describe()
         finally:
             serve.device.memory_peak, serve.device.launches = before
+            if compile_before is None:
+                del torch.compile
+            else:
+                torch.compile = compile_before
             here.close()
             there.close()
+        self.assertIs(server.module, timed)
+        self.assertNotIn("compile_tf32_ns", eager_only)
+        self.assertEqual(server.about["compile_tf32_ns"], 7)
+        self.assertEqual(compiled, [True])
         self.assertEqual(server.about["memory_bytes_peak"], 100)
         self.assertEqual(server.about["launches"], 3)
         self.assertEqual(server.about["eager_tf32_ns"], 7)
-        self.assertEqual(seen, [(100, clock), (3, None)])
+        self.assertEqual(seen, 2 * [(100, clock), (3, None)])
         self.assertIs(server.clock, clock)
         self.assertFalse(torch.backends.cuda.matmul.allow_tf32)
 

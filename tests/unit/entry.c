@@ -60,13 +60,15 @@ static void test_a_call_is_made_of_a_declaration(void **state)
 		  "*)(c->out[0].data), (size_t)(kf_numel(&c->out[0]))))" },
 		{ "\n  // a line\n  // kforge: entry void f(half *b = "
 		  "weight(fc.bias),\n  //    const __half *w = weight0, double "
-		  "s = scalar0, int i = scalar0, float e = -1e-5, unsigned long "
-		  "long k = 7, cudaStream_t q = queue, const void *z = in1)",
+		  "s = scalar0, int i = scalar0, float e = -1e-5, "
+		  "unsigned long long k = 7, cudaStream_t q = queue, "
+		  "const void *z = in1)",
 		  "void f(half *, const __half *, double, int, float, unsigned "
 		  "long long, cudaStream_t, const void *);",
 		  "f((half *)(kf_weight(c, \"fc.bias\")[0].data), (const "
-		  "__half *)(c->weight[0].data), (double)(c->scalar[0].f), (int)(c->"
-		  "scalar[0].i), (float)(-1e-5), (unsigned long long)(7), "
+		  "__half *)(c->weight[0].data), (double)(c->scalar[0].f), "
+		  "(int)(c->scalar[0].i), (float)(-1e-5), (unsigned long "
+		  "long)(7), "
 		  "(cudaStream_t)(c->queue), (const void *)(c->in[1]"
 		  ".data));" },
 		{ "// kforge: entry void nothing()", "void nothing();",

@@ -1354,6 +1354,24 @@ static void test_a_verdict_names_its_judge(void **state)
 	world_free(w);
 }
 
+static void test_a_baseline_is_told_in_words(void **state)
+{
+	json_t *about = json_pack("{s:s, s:s, s:i, s:i, s:i}", "version",
+		"2.11.0", "driver", "CUDA 13.0", "launches", 3,
+		"eager_tf32_ns", 12000, "compile_tf32_ns", 9000);
+	char words[160];
+
+	(void)state;
+	assert_string_equal(kf_baseline_words(about, words), "torch 2.11.0, "
+		"driver CUDA 13.0, 3 launches, with TF32 eager 12 us and "
+		"torch.compile 9 us");
+	json_object_del(about, "compile_tf32_ns");
+	assert_non_null(strstr(kf_baseline_words(about, words),
+			       ", with TF32 eager 12 us"));
+	assert_null(strstr(words, "torch.compile"));
+	json_decref(about);
+}
+
 static void test_states_have_names(void **state)
 {
 	(void)state;
@@ -1399,6 +1417,7 @@ int main(void)
 		cmocka_unit_test(
 			test_large_problems_make_fewer_processes_ahead),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
+		cmocka_unit_test(test_a_baseline_is_told_in_words),
 		cmocka_unit_test(test_states_have_names),
 	};
 
