@@ -4,9 +4,10 @@
  *
  * A device holds four arenas: a copy of the shared inputs and of the shared
  * outputs, laid out alike, scratch (kf_temp), and what is kept (kf_keep). In
- * the last two a guard stands before the first block and behind each; guards
- * and scratch are filled with KF_TWOPART_PATTERN, and a guard that has changed
- * is a mistake of the program's.
+ * the last two a guard stands before the first block and behind each. Scratch
+ * is filled with KF_TWOPART_PATTERN and guards with KF_TWOPART_GUARD_PATTERN,
+ * which no byte of the other has, so that what is copied from the one over the
+ * other shows; a guard that has changed is a mistake of the program's.
  *
  * Processes: build in the builder, the rest where the device is.
  * Threads:   plain data, no globals.
@@ -22,6 +23,8 @@
 
 /* NaN in every floating-point type and neither 0 nor 1 as a bool. */
 #define KF_TWOPART_PATTERN	0xff
+/* The same, of 16 bits from each even place on; no NaN that is computed. */
+#define KF_TWOPART_GUARD_PATTERN	0x7ffd
 #define KF_TWOPART_GUARD	4096u	/* least bytes of a guard */
 
 /* --- build ---------------------------------------------------------------- */
@@ -124,9 +127,10 @@ struct kf_twopart_room {
 bool kf_twopart_fits(const struct kf_twopart_layout *layout,
 		     const struct kf_twopart_room *room, char why[256]);
 
-/* Where in bytes, a guard read back, the pattern first is not; len if nowhere.
- */
-uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t len);
+/* Where in bytes, a guard read back from that place of its arena, the pattern
+ * first is not; len if nowhere. */
+uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t place,
+				  uint64_t len);
 /* The sentence about it. arena: SCRATCH or KEPT; at: in the guard. */
 void kf_twopart_guard_words(enum kf_twopart_arena arena,
 			    const struct kf_twopart_blocks *blocks,

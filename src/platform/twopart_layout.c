@@ -257,11 +257,15 @@ bool kf_twopart_fits(const struct kf_twopart_layout *layout,
 
 /* --- guards --------------------------------------------------------------- */
 
-uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t len)
+uint64_t kf_twopart_guard_changed(const unsigned char *bytes, uint64_t place,
+				  uint64_t len)
 {
+	static const unsigned char pattern[2] = {
+		KF_TWOPART_GUARD_PATTERN & 0xff, KF_TWOPART_GUARD_PATTERN >> 8,
+	};
 	uint64_t at = 0;
 
-	while (at < len && bytes[at] == KF_TWOPART_PATTERN)
+	while (at < len && bytes[at] == pattern[(place + at) % 2])
 		at++;
 	return at;
 }

@@ -313,16 +313,31 @@ static void expect_fault(struct world *w, const char *words)
 
 static void test_writes_behind_scratch_are_a_fault(void **state)
 {
-	struct world w;
-	uint32_t temp;
+	/* The last two: what a program copies that reads its fresh scratch. */
+	static const struct {
+		unsigned offset;
+		int value;
+		const char *words;
+	} rows[] = {
+		{ 17, 0x77, "wrote 17 bytes behind the end of kf_temp 1" },
+		{ 0, KF_TWOPART_PATTERN, "wrote 0 bytes behind the end" },
+		{ 1, KF_TWOPART_PATTERN, "wrote 1 bytes behind the end" },
+	};
 
-	world_init(&w, *state);
-	plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, 100);
-	temp = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 1, FLOATS_BYTES);
-	add_poke(&w.plans.forward, temp, FLOATS_BYTES + 17, 0x77);
-	world_start(&w);
-	expect_fault(&w, "wrote 17 bytes behind the end of kf_temp 1");
-	world_release(&w);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world w;
+		uint32_t temp;
+
+		world_init(&w, *state);
+		plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 0, 100);
+		temp = plan_buffer(&w.plans.forward, KF_PLAN_TEMP, 1,
+				   FLOATS_BYTES);
+		add_poke(&w.plans.forward, temp, FLOATS_BYTES +
+			 rows[i].offset, rows[i].value);
+		world_start(&w);
+		expect_fault(&w, rows[i].words);
+		world_release(&w);
+	}
 }
 
 static void test_writes_to_kept_memory_are_a_fault(void **state)

@@ -351,11 +351,18 @@ static void test_writes_past_an_output_reach_its_guard(void **state)
 
 static void test_writes_around_scratch_are_faults(void **state)
 {
-	static const struct { uint32_t into; int64_t at; const char *words; }
-	rows[] = {
-		{ 0, COUNT, "wrote 0 bytes behind the end of kf_temp 0" },
-		{ 0, -1, "in front of the first block of kf_temp" },
-		{ 1, COUNT + 5, "wrote 20 bytes behind the end of kf_temp 1" },
+	/* A value of -1: what fresh scratch holds, a NaN. */
+	static const struct {
+		uint32_t into;
+		int64_t at;
+		int32_t value;
+		const char *words;
+	} rows[] = {
+		{ 0, COUNT, 5, "wrote 0 bytes behind the end of kf_temp 0" },
+		{ 0, COUNT, -1, "wrote 0 bytes behind the end of kf_temp 0" },
+		{ 0, -1, 5, "in front of the first block of kf_temp" },
+		{ 1, COUNT + 5, -1,
+		  "wrote 20 bytes behind the end of kf_temp 1" },
 	};
 	const struct fixture *f = *state;
 
@@ -365,7 +372,7 @@ static void test_writes_around_scratch_are_faults(void **state)
 
 		plan_buffer(plan, KF_PLAN_TEMP, 0, BYTES);
 		plan_buffer(plan, KF_PLAN_TEMP, 1, BYTES);
-		launch_put(plan, rows[i].into, rows[i].at, 5);
+		launch_put(plan, rows[i].into, rows[i].at, rows[i].value);
 		load(f, &p);
 		prepare(f, &p);
 		forward(f, &p);

@@ -186,11 +186,20 @@ static void test_guards_tell_what_was_written(void **state)
 	char text[256];
 
 	(void)state;
-	memset(guard, KF_TWOPART_PATTERN, sizeof(guard));
-	assert_int_equal(kf_twopart_guard_changed(guard, sizeof(guard)),
+	for (size_t i = 0; i < sizeof(guard); i++)
+		guard[i] = (unsigned char)(KF_TWOPART_GUARD_PATTERN >>
+					   i % 2 * 8);
+	assert_int_equal(kf_twopart_guard_changed(guard, 100, sizeof(guard)),
 			 sizeof(guard));
-	guard[33] = 0;
-	assert_int_equal(kf_twopart_guard_changed(guard, sizeof(guard)), 33);
+	assert_int_equal(kf_twopart_guard_changed(guard + 1, 101, 63), 63);
+	assert_int_equal(kf_twopart_guard_changed(guard, 101, 64), 0);
+	for (size_t i = 32; i < 34; i++) {	/* what scratch is filled with */
+		unsigned char was = guard[i];
+
+		guard[i] = KF_TWOPART_PATTERN;
+		assert_int_equal(kf_twopart_guard_changed(guard, 0, 64), i);
+		guard[i] = was;
+	}
 	kf_twopart_guard_words(KF_TWOPART_KEPT, &blocks, 1, 33, text);
 	assert_string_equal(text, "a kernel wrote 33 bytes behind the end of "
 			    "kf_keep 7, which has 100 bytes");

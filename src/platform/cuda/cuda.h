@@ -230,10 +230,10 @@ extern const struct kf_sanitizer kf_cuda_sanitizer[];
 KF_MUST_CHECK enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 		enum kf_twopart_arena arena, uint64_t bytes,
 		struct kf_err *err);
-/* Queued: scratch and its guards get the pattern; kept memory zeros, its guards
- * the pattern. */
+/* Queued: these blocks of scratch get the pattern, kept memory zeros, and the
+ * rest of either that of guards. */
 KF_MUST_CHECK enum kf_code kf_cuda_fill_scratch(struct kf_device *dev,
-						struct kf_err *err);
+		const struct kf_twopart_blocks *blocks, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_cuda_fill_kept(struct kf_device *dev,
 					     struct kf_err *err);
 /* What the arena holds now becomes what it is to hold. Waits. */

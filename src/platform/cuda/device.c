@@ -219,7 +219,8 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 					     dev->stream);
 	code = kf_cuda_check(api, result, "copy to the device", err);
 	if (!code)
-		code = kf_cuda_fill_scratch(dev, err);
+		code = kf_cuda_fill_scratch(dev, &dev->layout.forward_temp,
+					    err);
 	if (!code)
 		code = kf_cuda_digest_take(dev, KF_TWOPART_INPUTS,
 					   &dev->inputs, err);

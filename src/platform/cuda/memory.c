@@ -64,29 +64,39 @@ enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 	return make_room(dev, whole, err);
 }
 
-enum kf_code kf_cuda_fill_scratch(struct kf_device *dev, struct kf_err *err)
+/* Guards everywhere, and the blocks of the program's within them. */
+static int fill_blocks(struct kf_device *dev, enum kf_twopart_arena arena,
+		       const struct kf_twopart_blocks *blocks,
+		       unsigned char value)
 {
-	const enum kf_twopart_arena arena = KF_TWOPART_SCRATCH;
-	int result = dev->api.fill8(dev->arena[arena], KF_TWOPART_PATTERN,
-				    dev->arena_bytes[arena], dev->stream);
+	const struct kf_cuda_api *api = &dev->api;
+	uint64_t at = dev->arena[arena];
+	int result = api->fill16(at, KF_TWOPART_GUARD_PATTERN,
+				 dev->arena_bytes[arena] / 2, dev->stream);
 
-	return kf_cuda_check(&dev->api, result, "fill scratch memory", err);
+	for (size_t i = 0; i < blocks->count && !result; i++)
+		if (blocks->block[i].bytes)
+			result = api->fill8(at + blocks->block[i].offset,
+					    value, blocks->block[i].bytes,
+					    dev->stream);
+	return result;
+}
+
+enum kf_code kf_cuda_fill_scratch(struct kf_device *dev,
+				  const struct kf_twopart_blocks *blocks,
+				  struct kf_err *err)
+{
+	return kf_cuda_check(&dev->api, fill_blocks(dev, KF_TWOPART_SCRATCH,
+						    blocks,
+						    KF_TWOPART_PATTERN),
+			     "fill scratch memory", err);
 }
 
 enum kf_code kf_cuda_fill_kept(struct kf_device *dev, struct kf_err *err)
 {
-	const struct kf_cuda_api *api = &dev->api;
-	const struct kf_twopart_blocks *kept = &dev->layout.kept;
-	uint64_t at = dev->arena[KF_TWOPART_KEPT];
-	int result;
-
-	result = api->fill8(at, KF_TWOPART_PATTERN,
-			    dev->arena_bytes[KF_TWOPART_KEPT], dev->stream);
-	for (size_t i = 0; i < kept->count && !result; i++)
-		if (kept->block[i].bytes)
-			result = api->fill8(at + kept->block[i].offset, 0,
-					    kept->block[i].bytes, dev->stream);
-	return kf_cuda_check(api, result, "fill kept memory", err);
+	return kf_cuda_check(&dev->api, fill_blocks(dev, KF_TWOPART_KEPT,
+						    &dev->layout.kept, 0),
+			     "fill kept memory", err);
 }
 
 /* --- digests -------------------------------------------------------------- */
@@ -194,8 +204,10 @@ static void look(struct kf_device *dev, const struct guards *g, size_t end)
 	const unsigned char *at = dev->staging;
 
 	for (size_t i = g->next; i < end && !dev->fault[0]; i++) {
-		uint64_t len = guard_bytes(&g->blocks->block[i]);
-		uint64_t changed = kf_twopart_guard_changed(at, len);
+		const struct kf_twopart_block *b = &g->blocks->block[i];
+		uint64_t len = guard_bytes(b);
+		uint64_t changed = kf_twopart_guard_changed(at, b->offset +
+							    b->bytes, len);
 
 		if (changed < len)
 			kf_twopart_guard_words(g->arena, g->blocks, i, changed,

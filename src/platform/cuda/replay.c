@@ -386,7 +386,7 @@ enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 	if (code || !dev->program.plans.has_prepare)
 		return code;
 	*rc = dev->prepare.plan->rc;
-	code = kf_cuda_fill_scratch(dev, err);
+	code = kf_cuda_fill_scratch(dev, &dev->layout.prepare_temp, err);
 	if (!code)
 		code = kf_cuda_fill_kept(dev, err);
 	if (!code)

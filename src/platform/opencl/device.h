@@ -78,8 +78,9 @@ KF_MUST_CHECK enum kf_code kf_opencl_write(struct kf_device *dev,
 KF_MUST_CHECK enum kf_code kf_opencl_read(struct kf_device *dev,
 		enum kf_twopart_arena arena, void *to, uint64_t at,
 		uint64_t bytes, struct kf_err *err);
+/* Scratch: these blocks get the pattern, the rest that of guards. */
 KF_MUST_CHECK enum kf_code kf_opencl_poison(struct kf_device *dev,
-		enum kf_twopart_arena arena, struct kf_err *err);
+		const struct kf_twopart_blocks *blocks, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_opencl_flush(struct kf_device *dev,
 					   struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_opencl_finish(struct kf_device *dev,

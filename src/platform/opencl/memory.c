@@ -29,14 +29,17 @@ enum kf_code kf_opencl_read(struct kf_device *dev, enum kf_twopart_arena arena,
 	return e ? kf_ocl_trouble("copy from the device", e, err) : KF_OK;
 }
 
-static int32_t fill(struct kf_device *dev, struct ocl_mem *mem, int byte,
+/* With words of 16 bits; from odd places, or so many bytes, only with such as
+ * have both bytes alike. */
+static int32_t fill(struct kf_device *dev, struct ocl_mem *mem, unsigned word,
 		    uint64_t at, uint64_t bytes)
 {
 	unsigned char pattern[16];
 	const size_t step = at % sizeof(pattern) || bytes % sizeof(pattern)
 			    ? 1 : sizeof(pattern);
 
-	memset(pattern, byte, sizeof(pattern));
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (unsigned char)(word >> i % 2 * 8);
 	if (!bytes)
 		return 0;
 	return dev->cl.clEnqueueFillBuffer(dev->queue, mem, pattern, step,
@@ -44,13 +47,29 @@ static int32_t fill(struct kf_device *dev, struct ocl_mem *mem, int byte,
 					   NULL);
 }
 
-enum kf_code kf_opencl_poison(struct kf_device *dev,
-			      enum kf_twopart_arena arena, struct kf_err *err)
+/* Guards everywhere, and the blocks of the program's within them. Arenas are
+ * multiples of the alignment. */
+static enum kf_code fill_blocks(struct kf_device *dev,
+				enum kf_twopart_arena arena,
+				const struct kf_twopart_blocks *blocks,
+				unsigned word, struct kf_err *err)
 {
-	int32_t e = fill(dev, dev->arena[arena], KF_TWOPART_PATTERN, 0,
+	struct ocl_mem *mem = dev->arena[arena];
+	int32_t e = fill(dev, mem, KF_TWOPART_GUARD_PATTERN, 0,
 			 dev->layout.arena_bytes[arena]);
 
-	return e ? kf_ocl_trouble("fill scratch", e, err) : KF_OK;
+	for (size_t i = 0; i < blocks->count && !e; i++)
+		e = fill(dev, mem, word, blocks->block[i].offset,
+			 blocks->block[i].bytes);
+	return e ? kf_ocl_trouble("fill memory", e, err) : KF_OK;
+}
+
+enum kf_code kf_opencl_poison(struct kf_device *dev,
+			      const struct kf_twopart_blocks *blocks,
+			      struct kf_err *err)
+{
+	return fill_blocks(dev, KF_TWOPART_SCRATCH, blocks, KF_TWOPART_PATTERN |
+			   KF_TWOPART_PATTERN << 8, err);
 }
 
 /* A larger buffer than the caches, written: no call finds its data there. */
@@ -91,7 +110,8 @@ enum kf_code kf_opencl_check_guards(struct kf_device *dev,
 		uint64_t len = b->guard_end - from, at;
 
 		code = kf_opencl_read(dev, arena, dev->bounce, from, len, err);
-		at = code ? len : kf_twopart_guard_changed(dev->bounce, len);
+		at = code ? len : kf_twopart_guard_changed(dev->bounce,
+							   from, len);
 		if (at < len)
 			kf_twopart_guard_words(arena, blocks, i, at,
 					       dev->fault);
@@ -158,17 +178,7 @@ enum kf_code kf_opencl_check_kept(struct kf_device *dev, struct kf_err *err)
 /* Before kf_prepare: kept memory is zero, with guards around it. */
 enum kf_code kf_opencl_empty_kept(struct kf_device *dev, struct kf_err *err)
 {
-	const struct kf_twopart_blocks *kept = &dev->layout.kept;
-	enum kf_code code = kf_opencl_poison(dev, KF_TWOPART_KEPT, err);
-
-	for (size_t i = 0; i < kept->count && !code; i++) {
-		int32_t e = fill(dev, dev->arena[KF_TWOPART_KEPT], 0,
-				 kept->block[i].offset, kept->block[i].bytes);
-
-		if (e)
-			code = kf_ocl_trouble("clear kept memory", e, err);
-	}
-	return code;
+	return fill_blocks(dev, KF_TWOPART_KEPT, &dev->layout.kept, 0, err);
 }
 
 enum kf_code kf_opencl_remember_kept(struct kf_device *dev, struct kf_err *err)

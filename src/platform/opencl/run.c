@@ -212,7 +212,7 @@ static enum kf_code before_prepare(struct kf_device *dev, struct kf_err *err)
 	enum kf_code code = kf_opencl_empty_kept(dev, err);
 
 	if (!code)
-		code = kf_opencl_poison(dev, KF_TWOPART_SCRATCH, err);
+		code = kf_opencl_poison(dev, &dev->layout.prepare_temp, err);
 	return code ? code : kf_opencl_finish(dev, err);
 }
 
@@ -265,7 +265,7 @@ enum kf_code kf_opencl_upload(struct kf_device *dev, struct kf_err *err)
 		code = kf_opencl_write(dev, KF_TWOPART_OUTPUTS, m->outputs, 0,
 				       m->outputs_bytes, err);
 	if (!code)
-		code = kf_opencl_poison(dev, KF_TWOPART_SCRATCH, err);
+		code = kf_opencl_poison(dev, &dev->layout.forward_temp, err);
 	if (!code)
 		code = kf_opencl_flush(dev, err);
 	return code ? code : kf_opencl_finish(dev, err);
