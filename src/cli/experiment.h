@@ -79,6 +79,8 @@ void kf_cell_note_release(struct kf_cell_note *note);
 /* A cell as `kforge run` would have it. Owns all it points to. */
 struct kf_cell_run {
 	json_t *options;	/* expanded, with the model */
+	char files[KF_HASH_HEX];	/* of what the problem, templates and the
+					   programs of --start hold */
 	struct kf_options parsed;
 	struct kf_cli_run run;
 	char *dir;
@@ -91,8 +93,8 @@ KF_MUST_CHECK enum kf_code kf_cell_open(
 		struct kf_cell_run *out, struct kf_err *err);
 void kf_cell_close(struct kf_cell_run *run);
 
-/* KF_E_INPUT if the cell was begun with other options or another model. *out is
- * to be released also after a failure. */
+/* KF_E_INPUT if the cell was begun with other options, another model or other
+ * files. *out is to be released also after a failure. */
 KF_MUST_CHECK enum kf_code kf_cell_note_read(
 		const struct kf_experiment *experiment,
 		const struct kf_cell *cell, const struct kf_cell_run *run,

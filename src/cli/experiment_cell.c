@@ -1,6 +1,8 @@
 /* One cell: its options, its folder, and the file that says how far it is. */
 #include "cli/experiment.h"
 
+#include <dirent.h>
+
 /* --- names and places ----------------------------------------------------- */
 
 char *kf_cell_name(const struct kf_experiment *e, const struct kf_cell *cell)
@@ -97,6 +99,86 @@ static json_t *options_of(const struct kf_experiment *e,
 	return out;
 }
 
+/* --- files ---------------------------------------------------------------- */
+
+#define TREE_DEPTH	3	/* templates have folders */
+#define TREE_BYTES	(1u << 20)
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Adds a line for each file: its name and what it holds. */
+static enum kf_code add_tree(const char *path, unsigned depth,
+			     struct kf_buf *out, struct kf_err *err)
+{
+	struct dirent **entry = NULL;
+	char hash[KF_HASH_HEX];
+	enum kf_code code = KF_OK;
+	int count;
+
+	if (!kf_path_is_dir(path)) {
+		code = kf_hash_file(path, hash, err);
+		kf_buf_printf(out, "%s\n", code ? "" : hash);
+		return code;
+	}
+	count = depth ? scandir(path, &entry, is_visible, alphasort) : 0;
+	if (count < 0)
+		return kf_fail_errno(err, "cannot read folder %s", path);
+	for (int i = 0; i < count; i++) {
+		char *inner = kf_path_join(path, entry[i]->d_name);
+
+		kf_buf_printf(out, "%s ", entry[i]->d_name);
+		if (!code)
+			code = add_tree(inner, depth - 1, out, err);
+		free(inner);
+		free(entry[i]);
+	}
+	free(entry);
+	return code;
+}
+
+static enum kf_code add_problem(const struct kf_run_spec *spec,
+				struct kf_buf *out, struct kf_err *err)
+{
+	struct kf_problem problem = { 0 };
+	enum kf_code code = kf_problem_read(&(struct kf_problem_spec) {
+		.path = spec->problem[0], .size = spec->setup.size,
+		.set = spec->setup.set, .set_count = spec->setup.set_count,
+		.dtype = spec->setup.dtype,
+	}, &problem, err);
+
+	kf_buf_printf(out, "%s\n", problem.hash);
+	kf_problem_release(&problem);
+	return code;
+}
+
+static enum kf_code hash_files(const struct kf_run_spec *spec,
+			       char hash[KF_HASH_HEX], struct kf_err *err)
+{
+	struct kf_buf list = { .max = TREE_BYTES };
+	enum kf_code code;
+
+	/* With several shapes each has sizes of its own. */
+	if (spec->setup.shapes) {
+		char *shapes = kf_json_text(spec->setup.shapes);
+
+		kf_buf_puts(&list, shapes);
+		free(shapes);
+		code = add_tree(spec->problem[0], TREE_DEPTH, &list, err);
+	} else {
+		code = add_problem(spec, &list, err);
+	}
+	if (!code && spec->prompts_dir)
+		code = add_tree(spec->prompts_dir, TREE_DEPTH, &list, err);
+	for (size_t i = 0; !code && i < spec->start_count; i++)
+		code = add_tree(spec->start[i], TREE_DEPTH, &list, err);
+	kf_hash_hex(kf_buf_str(&list), list.len, hash);
+	kf_buf_release(&list);
+	return code;
+}
+
 /* What belongs to this machine is the command's to say, where the description
  * does not. */
 static void add_commands(const struct kf_options *command,
@@ -135,6 +217,8 @@ enum kf_code kf_cell_open(const struct kf_experiment *e,
 	if (!code)
 		code = kf_cli_run_open(&out->parsed, &problem, 1, log,
 				       &out->run, err);
+	if (!code)
+		code = hash_files(&out->run.spec, out->files, err);
 	out->run.spec.run_dir = out->dir;
 	return code;
 }
@@ -167,6 +251,7 @@ enum kf_code kf_cell_note_read(const struct kf_experiment *e,
 			       struct kf_cell_note *out, struct kf_err *err)
 {
 	char *path = note_path(run), *name;
+	const char *changed = NULL;
 	enum kf_code code = KF_OK;
 	json_t *note = NULL;
 
@@ -174,12 +259,18 @@ enum kf_code kf_cell_note_read(const struct kf_experiment *e,
 	if (out->there)
 		code = kf_json_read(path, &note, err);
 	if (note && !json_equal(json_object_get(note, "options"),
-				run->options)) {
+				run->options))
+		changed = "other options or another model";
+	else if (note && strcmp(kf_json_str(note, "files", ""),
+				run->files) != 0)
+		changed = "another problem, other templates or another "
+			  "program to start from";
+	if (changed) {
 		name = kf_cell_name(e, cell);
-		code = kf_fail(err, KF_E_INPUT, "%s was begun in %s with other "
-			       "options or another model (%s): give what has "
-			       "changed another name, or name another folder "
-			       "with --out", name, e->dir, path);
+		code = kf_fail(err, KF_E_INPUT, "%s was begun in %s with %s "
+			       "(%s): give what has changed another name, or "
+			       "name another folder with --out", name, e->dir,
+			       changed, path);
 		free(name);
 	}
 	out->done = kf_json_bool(note, "done", false);
@@ -194,10 +285,10 @@ enum kf_code kf_cell_note_write(const struct kf_cell_run *run,
 				const struct kf_cell_note *note,
 				struct kf_err *err)
 {
-	json_t *json = json_pack("{s:O, s:b, s:f, s:s?}", "options",
-				 run->options, "done", (int)note->done,
-				 "seconds", note->seconds, "error",
-				 note->error);
+	json_t *json = json_pack("{s:O, s:s, s:b, s:f, s:s?}", "options",
+				 run->options, "files", run->files, "done",
+				 (int)note->done, "seconds", note->seconds,
+				 "error", note->error);
 	char *path = note_path(run);
 	enum kf_code code = kf_json_write(path, json, err);
 

@@ -136,7 +136,9 @@ static void take_failure(struct session *s, size_t i, const json_t *answer,
 		"%s", text);
 	s->stage[i] = FAILED;
 	s->counts->failed++;
-	s->in_a_row++;
+	/* A problem that is refused says nothing of the others. */
+	s->in_a_row += s->last.code != KF_E_INPUT &&
+		       s->last.code != KF_E_LIMIT;
 	say(s, i, text);
 }
 
@@ -181,6 +183,16 @@ static enum kf_code give_some(struct session *s, struct kf_err *err)
 		s->stage[s->next] = UNDER_WAY;
 	}
 	return code;
+}
+
+static void say_begin(const struct session *s, unsigned at_once)
+{
+	const struct kf_experiment *e = s->experiment;
+
+	if (!e->options->quiet && s->counts->done < s->count)
+		fprintf(stderr, "%zu runs in %s, %zu of them done; %u at "
+			"once\n", s->count, e->dir, s->counts->done,
+			at_once);
 }
 
 static enum kf_code end_of(const struct session *s, enum kf_code code,
@@ -274,8 +286,10 @@ enum kf_code kf_experiment_work(const struct kf_experiment *e,
 		code = kf_pool_new(&(struct kf_pool_spec) {
 			.count = at_once, .work = work, .arg = &s,
 		}, &s.pool, err);
-	if (!code)
+	if (!code) {
+		say_begin(&s, at_once);
 		code = work_on_all(&s, err);
+	}
 	kf_pool_free(s.pool);
 	free(s.stage);
 	return code;

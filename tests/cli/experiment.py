@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 
 from harness import (C_PROBLEM, EXIT, ROOT, asked, finish, kforge, reply,
@@ -157,7 +158,17 @@ def test_what_has_changed_is_not_mixed(scratch):
     assert result.status == EXIT["input"], result
     assert "one/m/scale_shift/1 was begun in" in result.err, result
     assert "another name" in result.err and "--out" in result.err, result
-    assert len(asked(scratch)) == 1
+    problem = scratch / "own"
+    shutil.copytree(C_PROBLEM, problem)
+    words = describe(scratch, problems=[str(problem)])
+    assert kforge(*words).status == 0
+    with open(problem / "reference.c", "a", encoding="ascii") as file:
+        file.write("/* changed */\n")
+    for more in ((), ("--table",), ("--dry-run",)):
+        result = kforge(*words, *more)
+        assert result.status == EXIT["input"], result
+        assert "begun in" in result.err and "another problem" in result.err
+    assert len(asked(scratch)) == 2
 
 
 def test_what_fails_is_told_and_tried_again(scratch):
