@@ -336,6 +336,9 @@ struct kf_driver {
 			       struct kf_err *err);
 	/* Optional, of any driver: the clock rates of its devices. */
 	const struct kf_clock_source *clocks;
+	/* Optional, in the supervisor: how many bytes of the device's memory
+	 * nobody has at this moment. 0: it does not tell. */
+	uint64_t (*memory_free)(const char *device_id);
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,

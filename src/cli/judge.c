@@ -13,17 +13,22 @@ unsigned kf_judge_cores(void)
 	return count > KF_POOL_MAX ? KF_POOL_MAX : count;
 }
 
-/* 0: references do not run there, or it is not known. */
+/* What is free of it, else all of it. 0: references do not run there, or it is
+ * not known. */
 static uint64_t device_memory(const char *name)
 {
 	struct kf_platform *platform = NULL;
 	struct kf_device_info device = { 0 };
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, left = 0;
 
 	if (kf_platform_load(name, &platform, NULL) == KF_OK &&
 	    platform->driver->torch_device &&
 	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
 		bytes = device.memory_bytes;
+	if (bytes && platform->driver->memory_free)
+		left = platform->driver->memory_free(device.id);
+	if (left && left < bytes)
+		bytes = left;
 	kf_device_info_release(&device);
 	kf_platform_free(platform);
 	return bytes;

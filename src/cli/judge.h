@@ -16,8 +16,8 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work);
 /* Processors that this process may use; at least 1. */
 unsigned kf_judge_cores(void);
 /* How many may work at once on the platform ("cuda:1") of a job: asked (0:
- * usual, which is for the caller to say), or as many as the device's memory has
- * room for, where references run there. */
+ * usual, which is for the caller to say), or as many as what is free of the
+ * device's memory now has room for, where references run there. */
 unsigned kf_judge_at_once(const char *platform, unsigned asked,
 			  unsigned usual);
 

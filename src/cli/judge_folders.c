@@ -432,8 +432,9 @@ static unsigned jobs_at_once(const struct session *s)
 
 	free(platform);
 	if (asked > jobs && !s->options->quiet)
-		fprintf(stderr, "kforge: %u at once, not %u: the device's "
-			"memory has room for no more\n", jobs, asked);
+		fprintf(stderr, "kforge: %u at once, not %u: what is free of "
+			"the device's memory has room for no more\n", jobs,
+			asked);
 	return jobs < s->count || s->options->watch ? jobs :
 	       (unsigned)s->count;
 }

@@ -2,6 +2,7 @@
 """Programs with host code of their own on a CUDA device, program.cu: through
 stand-ins for NVIDIA's driver library and for nvcc."""
 
+import json
 import pathlib
 import shutil
 import sys
@@ -181,6 +182,37 @@ def test_a_wrong_declaration_of_an_entry_is_told(scratch):
     check(verify_entry(scratch, ENTRY.replace("= in1", "= in2")),
           "compilation_failure", "refused", "program.cu:2: error: kforge: entry: there is no in2: the problem "
           "has 2 (from in0 on)")
+
+
+def at_once(scratch, *options, **more):
+    """What judge says of --jobs."""
+    folder = scratch / "job"
+    if not folder.exists():
+        folder.mkdir()
+        (folder / "program.cu").write_text(SOURCE)
+        (folder / "job.json").write_text(json.dumps({
+            "kforge_job": 1, "problem": PROBLEM, "files": ["program.cu"],
+            "platform": "cuda", "form": "cu", "size": "test",
+            "stop_after": "build", "baseline": "none"}))
+        make_toolkit(scratch)
+    result = kforge("judge", folder, *options, env={
+        "KFORGE_CUDA_DRIVER": str(STANDIN / "libcuda.so.1"),
+        "KFORGE_NVML": str(STANDIN / "libnvidia-ml.so.1"),
+        "STANDIN_TOTAL_GIB": "80", "CUDA_HOME": str(scratch / "toolkit"),
+        "PATH": "/usr/bin:/bin", **more})
+    assert result.status == 0, result
+    return result.err
+
+
+def test_others_on_the_device_make_fewer_at_once(scratch):
+    words = "kforge: %d at once, not 30: what is free of the device's memory"
+    assert words % 20 in at_once(scratch, "--jobs", "30"), "nobody there"
+    assert words % 9 in at_once(scratch, "--jobs", "30", "--again",
+                                STANDIN_FREE_GIB="39"), "half is taken"
+    assert words % 1 in at_once(scratch, "--jobs", "30", "--again",
+                                STANDIN_FREE_GIB="1"), "nearly all"
+    assert "at once" not in at_once(scratch, "--jobs", "9", "--again",
+                                    STANDIN_FREE_GIB="39")
 
 
 def test_no_process_can_be_started(scratch):

@@ -2,6 +2,7 @@
 #include "standin.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 ENTRY(cuInit, unsigned flags)
 {
@@ -53,9 +54,11 @@ ENTRY(cuDeviceGetUuid, unsigned char uuid[16], int device)
 
 ENTRY(cuDeviceTotalMem_v2, size_t *bytes, int device)
 {
+	const char *gib = getenv("STANDIN_TOTAL_GIB");
+
 	ENTER();
 	(void)device;
-	*bytes = STANDIN_MEMORY_BYTES;
+	*bytes = gib ? strtoull(gib, NULL, 10) << 30 : STANDIN_MEMORY_BYTES;
 	return 0;
 }
 

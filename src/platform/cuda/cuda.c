@@ -36,4 +36,5 @@ const struct kf_driver kf_driver_cuda = {
 	.sanitizer = kf_cuda_sanitizer,
 	.canary = kf_cuda_canary,
 	.clocks = &kf_cuda_clocks,
+	.memory_free = kf_cuda_memory_free,
 };

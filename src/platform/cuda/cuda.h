@@ -96,6 +96,7 @@ enum kf_code kf_cuda_canary(const char *device_id, uint64_t timeout_ns,
 
 /* --- nvml.c --------------------------------------------------------------- */
 extern const struct kf_clock_source kf_cuda_clocks;
+uint64_t kf_cuda_memory_free(const char *device_id);	/* as in the table */
 
 /* --- compile.c, toolkit.c ------------------------------------------------- */
 enum kf_code kf_cuda_build(const struct kf_build_request *req,

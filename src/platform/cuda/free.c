@@ -241,5 +241,6 @@ const struct kf_driver kf_driver_cuda_free = {
 	.torch_env = kf_cuda_torch_env,
 	.canary = kf_cuda_canary,
 	.clocks = &kf_cuda_clocks,
+	.memory_free = kf_cuda_memory_free,
 	.compiler_path = kf_cuda_compiler_path,
 };

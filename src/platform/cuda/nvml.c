@@ -1,5 +1,5 @@
-/* How fast a device runs, by NVIDIA's management library (NVML), opened at run
- * time and declared here from its documentation. */
+/* How fast a device runs and how full it is, by NVIDIA's management library
+ * (NVML), opened at run time and declared here from its documentation. */
 #include "platform/cuda/cuda.h"
 
 #include <dlfcn.h>
@@ -131,6 +131,25 @@ static enum kf_code clocks_read(struct kf_clock_watch *w,
 		if (reasons & reason[i].bit)
 			out->throttle |= reason[i].throttle;
 	return KF_OK;
+}
+
+struct memory { unsigned long long total, free, used; };
+
+uint64_t kf_cuda_memory_free(const char *device_id)
+{
+	int (*ask)(void *device, struct memory *out) = NULL;
+	struct memory memory = { 0 };
+	struct kf_clock_watch *w;
+	void *symbol;
+
+	if (clocks_open(device_id, &w, NULL))
+		return 0;
+	symbol = dlsym(w->library, "nvmlDeviceGetMemoryInfo");
+	memcpy(&ask, &symbol, sizeof(ask));
+	if (ask && ask(w->device, &memory))
+		memory.free = 0;
+	clocks_close(w);
+	return memory.free;
 }
 
 const struct kf_clock_source kf_cuda_clocks = {

@@ -32,4 +32,5 @@ const struct kf_driver kf_driver_pytorch_cuda = {
 	.torch_env = kf_cuda_torch_env,
 	.canary = kf_cuda_canary,
 	.clocks = &kf_cuda_clocks,
+	.memory_free = kf_cuda_memory_free,
 };
