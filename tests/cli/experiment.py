@@ -2,6 +2,7 @@
 """kforge experiment: arms over problems, models and repeats."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -40,6 +41,34 @@ def describe(scratch, replies=("good.c",), **members):
     return ("experiment", scratch / "arms.json", "--out", scratch / "out")
 
 
+def logarithms(told, arm):
+    """{problem: mean over repeats of the logarithm of the best speed-up}."""
+    found = {}
+    for run in told["runs"]:
+        if run["arm"] == arm and run["faster"]:
+            found.setdefault(run["problem"], []).append(
+                math.log(run["faster"]))
+    return {name: sum(all_) / len(all_) for name, all_ in found.items()}
+
+
+def check_means(told):
+    """Means of arms and pairs, computed anew from the runs."""
+    by_arm = {a["arm"]: logarithms(told, a["arm"]) for a in told["arms"]}
+    for arm in told["arms"]:
+        values = by_arm[arm["arm"]].values()
+        mean = math.exp(sum(values) / len(values))
+        assert math.isclose(arm["speed"]["faster"]["geomean"]["mean"], mean)
+    for pair in told["pairs"]:
+        a, b = by_arm[pair["arm"]], by_arm[pair["against"]]
+        both = [a[name] - b[name] for name in a if name in b]
+        assert pair["speed"]["problems"] == len(both), pair
+        assert math.isclose(pair["speed"]["mean"],
+                            math.exp(sum(both) / len(both))), pair
+        low, high = pair["speed"]["low"], pair["speed"]["high"]
+        assert math.isclose(low, math.exp(min(both))), (pair, both)
+        assert math.isclose(high, math.exp(max(both))), (pair, both)
+
+
 def test_the_example_of_the_documentation(scratch):
     os.chdir(ROOT)
     page = (ROOT / "docs" / "experiments.md").read_text()
@@ -65,6 +94,7 @@ def test_the_example_of_the_documentation(scratch):
     assert arms["agent"]["tokens"]["mean"] > arms["rules"]["tokens"]["mean"]
     assert arms["iterative"]["speed"]["eager"]["geomean"]["mean"] > 0
     assert arms["iterative"]["speed"]["compile"]["fast_1"]["mean"] is None
+    check_means(told)
     pairs = {(p["arm"], p["against"]): p for p in told["pairs"]}
     assert len(pairs) == 10, pairs
     assert pairs["agent", "single-shot"]["correct"]["mean"] == 0.5
