@@ -268,7 +268,7 @@ def test_all_arms_of_the_documentation(scratch):
     assert runs["rules"]["programs"] == 5 * each and \
         runs["single-shot"]["programs"] == each, told
     assert runs["agent"]["advice"] == 8 * each, told
-    assert told["advice"] == runs["agent"]["advice"], told
+    assert told["advice"] == 8 * runs["agent"]["advice"], told
 
 
 if __name__ == "__main__":

@@ -69,6 +69,33 @@ static void test_the_width_is_that_of_a_mean(void **state)
 	assert_true(fabs(i.high - i.mean - 0.196 * s) < 0.02 * s);
 }
 
+static double normal(struct kf_rng *rng)
+{
+	double sum = -6;
+
+	for (unsigned i = 0; i < 12; i++)
+		sum += kf_rng_double(rng);
+	return sum;
+}
+
+static void test_intervals_hold_the_mean_as_often_as_they_say(void **state)
+{
+	struct kf_rng rng = { 3 };
+	unsigned held = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 500; i++) {
+		double value[8];
+		struct kf_interval interval;
+
+		for (size_t k = 0; k < KF_COUNT(value); k++)
+			value[k] = normal(&rng);
+		interval = kf_bootstrap(value, KF_COUNT(value));
+		held += interval.low <= 0 && interval.high >= 0;
+	}
+	assert_in_range(held, 460, 490);	/* 92 % to 98 % */
+}
+
 static void test_the_same_values_give_the_same_interval(void **state)
 {
 	const double value[] = { 1, 5, 2, 8, 3 };
@@ -98,6 +125,8 @@ int main(void)
 		cmocka_unit_test(test_equal_values_have_no_width),
 		cmocka_unit_test(test_few_values_have_a_wide_interval),
 		cmocka_unit_test(test_the_width_is_that_of_a_mean),
+		cmocka_unit_test(
+			test_intervals_hold_the_mean_as_often_as_they_say),
 		cmocka_unit_test(test_the_same_values_give_the_same_interval),
 		cmocka_unit_test(test_logarithms_give_the_geometric_mean),
 	};
