@@ -2,11 +2,12 @@
 """Builds and runs programs that are Python files (docs/forms.md).
 
     candidate.py build DEVICE OUTPUT PROBLEM SOURCE
-    candidate.py serve DEVICE ARTEFACT PROBLEM
+    candidate.py serve DEVICE ARTEFACT PROBLEM [LAUNCHES [watched]]
 
 DEVICE is torch's name of it ("" for the processor, "cuda"), PROBLEM the problem's file. build
 leaves an artefact: the source with all that was compiled for it. serve loads it
-and calls it when the supervisor says so (src/runner/protocol.h).
+and calls it when the supervisor says so (src/runner/protocol.h). LAUNCHES is a
+file for what each call launches; watched: a profiler is around the process.
 
 It runs in a sandbox, under any Python from 3.8 with torch 1.13 or 2.x, and
 needs no other package.
@@ -17,12 +18,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-ARGUMENTS = {"build": 4, "serve": 3}
+ARGUMENTS = {"build": (4,), "serve": (3, 4, 5)}
 
 
 def main():
     mode = sys.argv[1] if len(sys.argv) > 1 else ""
-    if len(sys.argv) != ARGUMENTS.get(mode, 0) + 2:
+    if len(sys.argv) - 2 not in ARGUMENTS.get(mode, ()):
         sys.stderr.write(__doc__)
         return 2
     if mode == "build":

@@ -25,13 +25,19 @@ from .words import Wrong, end_of, of_error
 INPUT_SEED = 20260102
 
 
-def main(device_name, artefact_path, problem_path):
+def main(device_name, artefact_path, problem_path, launches=None,
+         watched=None):
     faulthandler.enable()
     sys.stdout.reconfigure(line_buffering=True)
     server = Server(device_name, artefact_path, problem_path)
+    if launches:
+        server.watch(trace.told if watched else trace.Launches(launches))
     server.channel.hello()
-    while True:
+    while not server.left:
         server.serve(server.channel.wait())
+    if watched:
+        sys.exit(0)     # a profiler finishes its files when a process exits
+    return 0
 
 
 def view(info, address):
@@ -60,8 +66,17 @@ class Server:
             protocol.LOAD: self.load, protocol.PREPARE: self.prepare,
             protocol.UPLOAD: self.upload, protocol.FORWARD: self.forward,
             protocol.DOWNLOAD: self.download, protocol.TIDY: self.tidy,
-            protocol.TRACE: self.trace,
+            protocol.TRACE: self.trace, protocol.LEAVE: self.leave,
         }
+        self.left = False
+
+    def watch(self, watcher):
+        """From here on watcher(forward) is called for every forward."""
+        forward = self.forward
+        self._commands[protocol.FORWARD] = lambda: watcher(forward)
+
+    def leave(self):
+        self.left = True
 
     def serve(self, command):
         """Trouble of ours ends the process: READY alone may have any."""

@@ -2,7 +2,10 @@
 operators of PyTorch, kernels on a device, libraries that were loaded since the
 program came. Seen by PyTorch's own profiler, not told by the program."""
 
+import csv
+import json
 import os
+import tempfile
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -12,6 +15,10 @@ from kforge_reference import device
 from .words import shorten
 
 NAME_MAX = 200      # bytes of one name
+# Of src/runner/trace.c's lines.
+COLUMNS = ("call", "name", "start_ns", "end_ns", "groups", "group_size",
+           "registers", "shared_bytes", "local_bytes", "occupancy")
+OF_DEVICE = {"kernel": None, "gpu_memcpy": "copy", "gpu_memset": "fill"}
 
 
 def mapped():
@@ -70,3 +77,87 @@ def run(call, before):
         except Exception as error:
             lines = ["unseen %s" % shorten(error)]
     return lines + ["library %s" % name for name in sorted(mapped() - before)]
+
+
+# --- what each call launches, for profiles ------------------------------------
+
+def told(call):
+    """A call of which a profiler around the process is told."""
+    torch.cuda.cudart().cudaProfilerStart()
+    try:
+        call()
+    finally:
+        torch.cuda.cudart().cudaProfilerStop()
+
+
+def _product(sizes):
+    result = 1
+    for size in sizes or ():
+        result *= size
+    return result
+
+
+def rows(events, call):
+    """Lines for Launches, of the events of a profiler's Chrome trace, whose
+    times are in microseconds."""
+    found = sorted((e for e in events if e.get("cat") in OF_DEVICE and
+                    e.get("ph") == "X"), key=lambda e: float(e["ts"]))
+    if not found:
+        return []
+    first = float(found[0]["ts"])
+    lines = []
+    for event in found:
+        args, start = event.get("args", {}), float(event["ts"]) - first
+        name = OF_DEVICE[event["cat"]] or event["name"]
+        if name.startswith("void "):
+            name = name[len("void "):]
+        occupancy = args.get("est. achieved occupancy %")
+        lines.append([
+            call, shorten(name, 95), round(start * 1e3),
+            round((start + float(event["dur"])) * 1e3),
+            _product(args["grid"]) if args.get("grid") else "",
+            _product(args["block"]) if args.get("block") else "",
+            args.get("registers per thread", ""),
+            args.get("shared memory", ""), "",
+            "" if occupancy is None else occupancy / 100])
+    return lines
+
+
+class Launches:
+    """Runs calls, and adds what they launched to a file."""
+
+    def __init__(self, path):
+        self._path = path
+        self._calls = 0
+
+    def __call__(self, call):
+        try:
+            profiler = _begin()
+        except Exception as error:
+            call()
+            return self._refuse(error)
+        try:
+            call()
+        finally:
+            profiler.stop()
+        self._add(rows(self._events(profiler), self._calls + 1))
+
+    def _refuse(self, error):
+        if not self._calls:
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.write("unseen %s\n" % shorten(error))
+
+    def _events(self, profiler):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            profiler.export_chrome_trace(path)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return json.load(file).get("traceEvents", [])
+
+    def _add(self, lines):
+        self._calls += 1
+        with open(self._path, "a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if self._calls == 1:
+                writer.writerow(COLUMNS)
+            writer.writerows(lines)

@@ -134,7 +134,7 @@ static const struct runner *runner_of(const struct kf_worker_spec *spec)
 			driver->attach ? 3 : 0];
 }
 
-#define COMMAND_MAX 8		/* words of its own, and the NULL */
+#define COMMAND_MAX 10		/* words of its own, and the NULL */
 
 static void add_own(const struct kf_worker_spec *spec,
 		    const char *argv[COMMAND_MAX])
@@ -158,6 +158,7 @@ static void add_own(const struct kf_worker_spec *spec,
 	argv[4] = device ? device : "";
 	argv[5] = ARTEFACT;
 	argv[6] = python->problem_path;
+	memcpy(argv + 7, plain + 3, 2 * sizeof(plain[0]));
 }
 
 /* The runner's command, with what is around it. Caller frees the array. */

@@ -7,7 +7,7 @@
 static const char *const own[] = { "title", "driver", "files", "compiler",
 				   "command" };
 static const char *const inherited[] = { "limits", "dtypes" };
-/* What is made for the default form's programs. */
+/* What it may say, and is made for the default form's programs there. */
 static const char *const defaults_alone[] = { "export", "profilers" };
 
 static void add_name(struct kf_forms *forms, const char *name)
@@ -79,7 +79,8 @@ static enum kf_code put(const char *file, const char *form, json_t *members,
 				       "\"%s\"", file, form, own[i]);
 	json_object_foreach(members, name, value)
 		if (!among(name, own, KF_COUNT(own)) &&
-		    !among(name, inherited, KF_COUNT(inherited)))
+		    !among(name, inherited, KF_COUNT(inherited)) &&
+		    strcmp(name, "profilers") != 0)
 			return kf_fail(err, KF_E_INPUT, "%s: unknown member "
 				       "\"%s\" in form \"%s\"", file, name,
 				       form);

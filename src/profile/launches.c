@@ -1,5 +1,6 @@
-/* Each launch by the device's own events, in kforge's own device runner: needs
- * no tool and no permission. OpenCL's events, CUDA's. */
+/* Each launch by the device's own clock, in kforge's own runners: needs no tool
+ * and no permission. OpenCL's events, CUDA's; of programs with host code of
+ * their own what CUPTI or PyTorch's profiler tells. */
 #include "profile/profiler.h"
 
 const struct kf_profiler kf_profiler_launches = {
@@ -7,6 +8,7 @@ const struct kf_profiler kf_profiler_launches = {
 	.name = "launches",
 	.title = "each launch by the device's own events",
 	.two_part = true,
+	.free = true,
 	.result = "launches.csv",
 	.read = kf_read_launches,
 	.trace = true,

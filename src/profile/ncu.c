@@ -1,6 +1,6 @@
-/* Nsight Compute, around the device runner: a chosen set of metrics. The runner
- * tells it when a call begins and ends, and launches one by one, so it sees the
- * program's own kernels alone, and never a graph as one block. */
+/* Nsight Compute, around the runner: a chosen set of metrics. The runner tells
+ * it when a call begins and ends, so it sees the program's own kernels alone; of
+ * a two-part program it launches one by one, and never a graph as one block. */
 #include "profile/ncu.h"
 #include "profile/profiler.h"
 
@@ -19,7 +19,8 @@ const struct kf_profiler kf_profiler_ncu = {
 	.name = "ncu",
 	.title = "Nsight Compute: a GPU's counters, kernel by kernel",
 	.two_part = true,
-	.driver = "cuda",
+	.free = true,
+	.device = "cuda",
 	.command = command,
 	.install = "install Nsight Compute, or put its ncu on PATH",
 	.result = "ncu.csv",

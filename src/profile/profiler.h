@@ -22,9 +22,11 @@ struct kf_profiler {
 	unsigned abi;			/* KF_PROFILER_ABI */
 	const char *name;		/* "[a-z]+"; kept in stores */
 	const char *title;		/* for people */
-	bool one_part, two_part;	/* the programs that it is for */
-	/* What the device itself must be; NULL: any. "cuda": its driver. */
-	const char *driver;
+	/* The programs that it is for: of one part on the processor, two-part,
+	 * and of one part on a device. */
+	bool one_part, two_part, free;
+	/* What PyTorch must call the kind of device; NULL: any. */
+	const char *device;
 
 	/* Words, NULL-terminated; NULL: no tool. PATH has the first.
 	 *	{out}		the folder for its files
@@ -44,7 +46,8 @@ struct kf_profiler {
 	const char *const *path;	/* what its sandbox shows beside /usr; NULL */
 	kf_profile_read_fn *read;
 
-	bool trace;	/* the device runner times each launch */
+	bool trace;	/* the runner times each launch, or tells a tool around
+			   it when a call begins and ends */
 	bool sample;	/* kforge looks at the process's threads */
 	bool passive;	/* threads that wait sleep */
 	unsigned threads;		/* 0: as it was judged */

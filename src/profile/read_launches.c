@@ -156,6 +156,24 @@ static void conclude(struct reading *r)
 	out->end = out->missing_count ? KF_PROFILE_PARTIAL : KF_PROFILE_GOOD;
 }
 
+/* The runner's words on why it could see none, in the place of all else. */
+static bool read_unseen(const struct kf_profile_bytes *bytes,
+			struct kf_profile *out)
+{
+	static const char mark[] = "unseen ";
+	const size_t skip = sizeof(mark) - 1;
+	struct kf_buf why = { .max = 160 };
+
+	if (bytes->len < skip || memcmp(bytes->text, mark, skip) != 0)
+		return false;
+	kf_utf8_clean(bytes->text + skip, strcspn(bytes->text + skip, "\n"),
+		      &why);
+	kf_profile_add_missing(out, "launches", kf_buf_str(&why));
+	out->end = KF_PROFILE_ABSENT;
+	kf_buf_release(&why);
+	return true;
+}
+
 void kf_read_launches(const struct kf_profile_bytes *bytes,
 		      struct kf_profile *out)
 {
@@ -164,6 +182,8 @@ void kf_read_launches(const struct kf_profile_bytes *bytes,
 	bool found = false;
 	size_t at = 0;
 
+	if (read_unseen(bytes, out))
+		return;
 	while (kf_csv_next(&line, bytes->text, bytes->len, &at, ','))
 		if (!found)
 			found = find_columns(&line, &r.column);

@@ -235,13 +235,14 @@ static void make_wrap(struct running *r)
 	const struct kf_profiler *p = r->profiler;
 	const struct kf_profiler_values values = { .out = KF_WRAP_OUT };
 	static const char *const nothing[] = { NULL };
+	const struct kf_driver *driver = r->req->base->platform->driver;
 
 	r->wrap = (struct kf_worker_wrap) {
 		.word = nothing,
 		.out_path = r->out_path,
 		.passive = p->passive,
-		.trace = p->trace &&
-			r->req->base->platform->driver->two_part,
+		.trace = p->trace && (driver->two_part ||
+				      kf_worker_traces(driver)),
 	};
 	if (!p->command || !kf_profiler_uses(p->command, "{run}"))
 		return;

@@ -14,11 +14,12 @@ static bool is_command(const char *name)
 /* Is it for this kind of program, on this kind of device? */
 static bool fits(const struct kf_profiler *p, const struct kf_driver *driver)
 {
-	if (p->driver && strcmp(p->driver, driver->name) != 0)
+	const char *device = driver->torch_device;
+
+	if (p->device && (!device || strcmp(p->device, device) != 0))
 		return false;
-	/* Of one part, and not the processor's: nobody has looked at these. */
 	if (!driver->two_part && kf_driver_moves(driver))
-		return false;
+		return p->free && device;
 	return driver->two_part ? p->two_part : p->one_part;
 }
 

@@ -146,5 +146,11 @@ enum kf_code kf_runner_free(int argc, const char *const *argv,
 		code = kf_serve_hello(s, err);
 	if (!code)
 		code = kf_serve_ready(s, lock_door, err);
-	return code ? code : kf_serve_loop(s, commands, err);
+	if (!code)
+		code = kf_serve_loop(s, commands, err);
+	/* It was told to leave: a tool around it finishes its files when the
+	 * process exits, as no other program of this kind may. */
+	if (!code && s->trace.watched)
+		exit(0);
+	return code;
 }

@@ -72,7 +72,7 @@ struct kf_build_answer {
 /* --- host --------------------------------------------------------------------
  *
  *	kforge-runner host ARTEFACT
- *	kforge-runner free ARTEFACT
+ *	kforge-runner free ARTEFACT [TRACE [watched]]
  *	kforge-runner device ARTEFACT [TRACE [watched]]
  *
  * TRACE: a file to which every FORWARD adds a line for each of its operations,
@@ -176,8 +176,9 @@ struct kf_host_reply {
 /* --- python ------------------------------------------------------------------
  *
  *	python -B candidate.py serve TORCH_DEVICE ARTEFACT PROBLEM
+ *		[TRACE [watched]]
  *
- * TORCH_DEVICE: "" for the processor, "cuda".
+ * TORCH_DEVICE: "" for the processor, "cuda". TRACE, watched: as above.
  * python/kforge_candidate: the commands of a device runner, with a program that
  * is a Python file. ARTEFACT is what `candidate.py build` has made. The filter
  * is installed when LOAD is over. rc says how PREPARE, UPLOAD, FORWARD and

@@ -51,7 +51,7 @@ enum kf_code kf_serve_open(struct kf_serve *s, int argc,
 	r = s->tensors.request;
 	s->driver = kf_driver_by_name(r->driver);
 	if (argc < 1 || argc > 3 || !s->driver ||
-	    (argc > 1 && !s->driver->two_part))
+	    (argc > 1 && !s->driver->attach))
 		return kf_fail(err, KF_E_INPUT, "malformed arguments");
 	s->artefact = argv[0];
 	s->trace_path = argc > 1 ? argv[1] : NULL;

@@ -1,6 +1,7 @@
 /*
  * What the operations of a call took, as lines of text for a profile; the
- * header names the columns (src/profile/read_launches.c).
+ * header names the columns, after a line that says why there are none, if that
+ * is so (src/profile/read_launches.c).
  */
 #include "runner/runner.h"
 
@@ -30,6 +31,9 @@ enum kf_code kf_serve_trace_begin(struct kf_serve *s, struct kf_err *err)
 	if (!kf_driver_trace(s->driver, s->device, &s->trace))
 		return kf_fail(err, KF_E_UNAVAIL, "driver %s times no single "
 			       "launches", s->driver->name);
+	s->traced = true;
+	if (s->trace.unseen[0])
+		kf_buf_printf(&text, "unseen %s\n", s->trace.unseen);
 	kf_buf_puts(&text, "call,name,start_ns,end_ns,groups,group_size,"
 		    "registers,shared_bytes,local_bytes,occupancy\n");
 	code = append(s->trace_path, &text, err);

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import sys
 
+import cuda_free
 from harness import BUILD, C_PROBLEM, DATA, EXIT, ROOT, kforge, run_tests
 
 GOOD = DATA / "good.c"
@@ -314,6 +315,51 @@ def test_nsight_systems_and_its_second_command(scratch):
     told = result.json()["profile"]
     assert told["kernels"][0]["name"] == "axpby", told
     assert values(result, "axpby")["time"] > 0, told
+
+
+# A program with host code of its own; the stand-in for cuBLAS launches.
+FREE = ('extern "C" int cublasSgemm_v2(void);\n' + cuda_free.SOURCE.replace(
+    "// MORE", "cublasSgemm_v2(); cublasSgemm_v2();"))
+
+
+def free(scratch, folder, *arguments, libraries=cuda_free.BOTH, env=None):
+    toolkit = cuda_free.make_toolkit(scratch, *libraries)
+    (scratch / "program.cu").write_text(FREE if "libcublas.so.13" in libraries
+                                        else cuda_free.SOURCE)
+    return profile(scratch / "program.cu", "--platform", "cuda", "--size",
+                   "test", *arguments, problem=AXPBY, folder=folder,
+                   env={**STANDIN, "CUDA_HOME": str(toolkit), "CUDA_PATH": "",
+                        **(env or {})})
+
+
+def test_launches_of_a_program_with_host_code_of_its_own(scratch):
+    result = free(scratch, tools(scratch))
+    assert result.status == 0, result
+    told = result.json()["profile"]
+    assert [(k["name"], k["launches"], k["time_ns"]) for k in told["kernels"]
+            ] == [("ampere_sgemm_128x64_nn", 2, 2000)], told
+    of = values(result, "ampere_sgemm_128x64_nn")
+    assert (of["groups"], of["group_size"], of["registers"],
+            of["shared_bytes"]) == (8, 128, 40, 1536), told
+    assert values(result)["launch_gap"] == 2000, told
+    assert "install Nsight" in missing(result)["ncu"], told
+
+
+def test_launches_that_nobody_can_see_are_told(scratch):
+    result = free(scratch, tools(scratch), "--profiler", "launches",
+                  libraries=(), env={"KFORGE_CUPTI": "/nowhere"})
+    assert result.status == EXIT["unavailable"], result
+    assert "no profiler launches here: NVIDIA's CUPTI" in result.err, result
+
+
+def test_nsight_compute_around_the_host_runner(scratch):
+    folder = tools(scratch, ncu=AROUND)
+    fixture(folder, "ncu_raw.csv", "result")
+    (folder / "ending").write_text("")
+    result = free(scratch, folder, "--profiler", "ncu")
+    assert result.status == 0, result
+    assert result.json()["profile"]["end"] == "partial", result
+    assert values(result, "axpb")["registers"] == 24, result
 
 
 def devices(platform, env=None):

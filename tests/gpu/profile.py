@@ -43,6 +43,56 @@ def test_launches(scratch):
           "ratio")
 
 
+FREE = ROOT / "platforms" / "cuda" / "forms" / "cu" / "example"
+MODULE = ROOT / "platforms" / "cuda" / "forms" / "torch" / "example"
+
+
+def free(scratch, name, program):
+    folder = MODULE if program == "solution.py" else FREE
+    result = kforge("profile", folder / "example.py", folder / program,
+                    "--platform", "cuda", "--json", "--profiler", name,
+                    "--out", scratch / "out", timeout=600)
+    assert result.status == 0, result
+    told = result.json()
+    assert told["verdict"]["state"] == "correct", told
+    print(f"# {program}: {name} {told['profile']['end']}, kernels "
+          f"{[k['name'] for k in told['profile']['kernels']]}, libraries "
+          f"{told['verdict']['libraries']}")
+    return told
+
+
+def launches_of(scratch, program):
+    told = free(scratch, "launches", program)
+    assert told["profile"]["end"] == "good", told
+    kernels = told["profile"]["kernels"]
+    assert kernels and all(k["time_ns"] > 0 for k in kernels), kernels
+    took = sum(k["time_ns"] for k in kernels)
+    assert took < 2 * told["verdict"]["time_ns"], told
+    assert told["verdict"]["libraries"]["unseen"] is None, told
+
+
+def test_launches_of_a_program_with_host_code(scratch):
+    launches_of(scratch, "program.cu")
+
+
+def test_launches_of_a_module(scratch):
+    launches_of(scratch, "solution.py")
+
+
+def counters_of(scratch, program):
+    told = free(scratch, "ncu", program)["profile"]
+    if told["end"] != "denied":
+        assert told["end"] in ("good", "partial") and told["kernels"], told
+
+
+def test_nsight_compute_around_host_code(scratch):
+    counters_of(scratch, "program.cu")
+
+
+def test_nsight_compute_around_a_module(scratch):
+    counters_of(scratch, "solution.py")
+
+
 def nsight(scratch, name):
     """A machine may forbid to count; it may not leave us without words."""
     result = profile(scratch, name)
@@ -72,6 +122,8 @@ def test_nsight_systems(scratch):
 
 
 for tool, test in (("ncu", test_nsight_compute),
+                   ("ncu", test_nsight_compute_around_host_code),
+                   ("ncu", test_nsight_compute_around_a_module),
                    ("nsys", test_nsight_systems)):
     if not shutil.which(tool):
         test.skip = f"{tool} is not on PATH"

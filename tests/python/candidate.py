@@ -148,6 +148,71 @@ def test_weights_find_their_place():
             protocol.WEIGHTS)
 
 
+def event(cat, name, ts, dur, **args):
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur,
+            "args": args}
+
+
+EVENTS = [
+    event("cpu_op", "aten::mm", 90, 30),
+    event("kernel", "void f<1, 2>(float*)", 105.5, 2, grid=[4, 2, 1],
+          block=[128, 1, 1], **{"registers per thread": 40,
+                                "shared memory": 1536,
+                                "est. achieved occupancy %": 50}),
+    event("gpu_memset", "Memset (Device)", 100, 1.25),
+    {"ph": "f", "cat": "kernel", "name": "an arrow", "ts": 1},
+]
+
+
+def test_launches_are_rows_that_begin_with_the_first():
+    from kforge_candidate import trace
+    assert trace.rows(EVENTS, 3) == [
+        [3, "fill", 0, 1250, "", "", "", "", "", ""],
+        [3, "f<1, 2>(float*)", 5500, 7500, 8, 128, 40, 1536, "", 0.5],
+    ], trace.rows(EVENTS, 3)
+    assert trace.rows([], 1) == []
+
+
+def test_launches_go_to_a_file_with_columns():
+    from kforge_candidate import trace
+    runner = (ROOT / "src" / "runner" / "trace.c").read_text()
+    assert ",".join(trace.COLUMNS) in runner.replace('"\n\t\t    "', "")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "launches.csv")
+        launches = trace.Launches(path)
+        launches._events = lambda profiler: EVENTS
+        calls = []
+        launches(lambda: calls.append(1))
+        launches(lambda: calls.append(2))
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    assert calls == [1, 2]
+    assert lines[0] == ",".join(trace.COLUMNS), lines
+    assert lines[2] == '1,"f<1, 2>(float*)",5500,7500,8,128,40,1536,,0.5', lines
+    assert [line[0] for line in lines[1:]] == ["1", "1", "2", "2"], lines
+
+
+def test_a_call_that_cannot_be_watched_is_made_and_says_so():
+    from kforge_candidate import trace
+    calls, before = [], trace._begin
+
+    def refuse():
+        raise RuntimeError("no such thing")
+
+    trace._begin = refuse
+    try:
+        lines = trace.run(lambda: calls.append(1), set())
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "launches.csv")
+            trace.Launches(path)(lambda: calls.append(2))
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+    finally:
+        trace._begin = before
+    assert calls == [1, 2] and lines == ["unseen no such thing"], lines
+    assert text == "unseen no such thing\n", text
+
+
 def main():
     tests = [value for name, value in sorted(globals().items())
              if name.startswith("test_")]

@@ -187,8 +187,14 @@ static enum kf_code free_forward(struct kf_device *dev, struct kf_call *call,
 {
 	enum kf_code code = kf_cuda_usable(dev, err);
 
+	bool told = dev->trace && dev->trace->watched;
+
+	if (told && dev->api.profiler_start)
+		(void)dev->api.profiler_start();
 	if (!code)
 		code = run(dev, dev->own.forward, "kf_forward", call, rc, err);
+	if (told && dev->api.profiler_stop)
+		(void)dev->api.profiler_stop();
 	if (!code && dev->watch)
 		kf_cuda_watch_take(dev->watch, dev->trace);
 	return code;
@@ -209,11 +215,12 @@ static void free_close(struct kf_device *dev)
 	kf_cuda_close(dev);
 }
 
-/* Each kernel of every forward from here on, by NVIDIA's own tool. */
+/* Each kernel of every forward from here on, by NVIDIA's own tool; another one
+ * that is around the process is told when a forward begins and ends. */
 static void free_trace(struct kf_device *dev, struct kf_trace *trace)
 {
 	dev->trace = trace;
-	if (!dev->watch)
+	if (!dev->watch && !trace->watched)
 		dev->watch = kf_cuda_watch_begin(trace->unseen);
 }
 
