@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "evaluate/compare.h"
+#include "evaluate/libraries.h"
 
 #define COLUMNS 79
 #define INDENT 2
@@ -316,6 +317,20 @@ static void say_rules(const json_t *v, struct kf_buf *out)
 	    "; this one decides");
 }
 
+/* --- libraries ------------------------------------------------------------ */
+
+static void say_libraries(const json_t *v, struct kf_buf *out)
+{
+	struct kf_buf words = { .max = 1024 };
+
+	kf_libraries_words(json_object_get(v, "libraries"), &words);
+	if (words.len) {
+		heading(out, "Libraries");
+		say(out, "did work", "%s", kf_buf_str(&words));
+	}
+	kf_buf_release(&words);
+}
+
 /* --- times ---------------------------------------------------------------- */
 
 static void say_ratio(const json_t *v, struct kf_buf *out)
@@ -430,6 +445,7 @@ static const struct { const char *reason, *words; } advice[] = {
 	{ "timeout", "Look for a loop or a lock that does not end; the deadline is 50 times the reference's time, at least 2 s." },
 	{ "memory", "Allocate less; scratch comes from kf_temp." },
 	{ "violation", "Compute only: no files, sockets or processes." },
+	{ "library", "Compute by kernels of your own what it names, or judge it with --libraries allow." },
 	{ "exception", "Mend the line that it names; forward gets the tensors of get_inputs(), on the device." },
 	{ "outputs", "Return what the problem's forward returns: as many tensors, in the same order." },
 	{ "shape", "Return tensors of the reference's shapes." },
@@ -482,6 +498,7 @@ void kf_explain(const json_t *v, struct kf_buf *out)
 	say_failure(v, out);
 	say_sets(v, out);
 	say_rules(v, out);
+	say_libraries(v, out);
 	kf_explain_plans(v, out);
 	say_times(v, out);
 	say_wall(v, out);

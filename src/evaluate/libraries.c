@@ -277,14 +277,13 @@ enum kf_code kf_libraries_look(struct kf_judgement *j, struct kf_process *p,
 	return code;
 }
 
-void kf_libraries_say(const json_t *libraries, struct kf_buf *out)
+void kf_libraries_words(const json_t *libraries, struct kf_buf *out)
 {
 	const char *unseen = kf_json_str(libraries, "unseen", NULL);
 	const json_t *used = json_object_get(libraries, "used");
 
-	if (!libraries)
+	if (!json_is_object(libraries))
 		return;
-	kf_buf_puts(out, "libraries: ");
 	if (json_array_size(used))
 		list_used(libraries, out);
 	else
@@ -292,5 +291,4 @@ void kf_libraries_say(const json_t *libraries, struct kf_buf *out)
 	if (unseen)
 		kf_buf_printf(out, "; what else ran cannot be seen: %.200s",
 			      unseen);
-	kf_buf_puts(out, "\n");
 }

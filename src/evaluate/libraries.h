@@ -24,7 +24,7 @@ json_t *kf_libraries_of(const char *ran, bool on_device,
 KF_MUST_CHECK enum kf_code kf_libraries_look(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_err *err);
 
-/* One line for people; nothing for NULL. */
-void kf_libraries_say(const json_t *libraries, struct kf_buf *out);
+/* In words for people: "cuBLAS (kernel nvjet_x)", "none". Nothing for NULL. */
+void kf_libraries_words(const json_t *libraries, struct kf_buf *out);
 
 #endif

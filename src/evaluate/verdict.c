@@ -355,7 +355,11 @@ void kf_verdict_explain(const struct kf_verdict *v, struct kf_buf *out)
 		kf_buf_printf(out, "trust: %s, sandbox %s\n", v->in_process ?
 			      "in-process" : "isolated",
 			      kf_sandbox_tier_name(v->tier));
-	kf_libraries_say(v->libraries, out);
+	if (v->libraries) {
+		kf_buf_puts(out, "libraries: ");
+		kf_libraries_words(v->libraries, out);
+		kf_buf_puts(out, "\n");
+	}
 	say_notes(v, out);
 	if (v->took_ns)
 		say_took(v, out);

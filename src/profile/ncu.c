@@ -1,6 +1,6 @@
 /* Nsight Compute, around the runner: a chosen set of metrics. The runner tells
- * it when a call begins and ends, so it sees the program's own kernels alone; of
- * a two-part program it launches one by one, and never a graph as one block. */
+ * it when a call begins and ends, so it sees the program's own kernels alone;
+ * those of a two-part program are launched one by one, never as one graph. */
 #include "profile/ncu.h"
 #include "profile/profiler.h"
 

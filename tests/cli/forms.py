@@ -235,6 +235,9 @@ def test_libraries_that_did_work_are_told(scratch):
     assert result.status == 0, result
     assert "libraries: the processor's BLAS (operator aten::mm)\n" \
         in result.out, result
+    result = kforge("verify", *FAST, "--explain", PROBLEM,
+                    scratch / "solution.py")
+    assert "processor's BLAS (operator aten::mm)" in result.out, result
     result = kforge("verify", *FAST, "--json", "--libraries", "refuse",
                     PROBLEM, FORMS / "solution.py")
     assert result.json()["state"] == "correct", result

@@ -76,10 +76,10 @@ static void test_a_library_is_named_once_by_what_showed_it_first(void **state)
 
 	(void)state;
 	assert_string_equal(kf_json_str(json, "rule", ""), "refuse");
-	kf_libraries_say(json, &words);
-	assert_string_equal(kf_buf_str(&words), "libraries: cuBLAS (kernel "
-		"nvjet_a), cuFFT (library libcufft.so.12); what else ran "
-		"cannot be seen: a call has too many\n");
+	kf_libraries_words(json, &words);
+	assert_string_equal(kf_buf_str(&words), "cuBLAS (kernel nvjet_a), "
+		"cuFFT (library libcufft.so.12); what else ran cannot be "
+		"seen: a call has too many");
 	kf_buf_release(&words);
 	json_decref(json);
 }
@@ -92,13 +92,13 @@ static void test_what_nobody_looked_at_is_not_told(void **state)
 					 KF_LIBRARIES_ALLOW);
 
 	(void)state;
-	kf_libraries_say(NULL, &words);
+	kf_libraries_words(NULL, &words);
 	assert_int_equal(words.len, 0);
-	kf_libraries_say(none, &words);
-	kf_libraries_say(unseen, &words);
-	assert_string_equal(kf_buf_str(&words), "libraries: none\n"
-		"libraries: unknown; what else ran cannot be seen: it is "
-		"late\n");
+	kf_libraries_words(none, &words);
+	kf_buf_puts(&words, ", ");
+	kf_libraries_words(unseen, &words);
+	assert_string_equal(kf_buf_str(&words), "none, unknown; what else ran "
+			    "cannot be seen: it is late");
 	kf_buf_release(&words);
 	json_decref(unseen);
 	json_decref(none);
