@@ -12,6 +12,7 @@
 #define TOOL_BYTES	(UINT64_C(4) << 30)
 #define TOOL_FILE_BYTES	(UINT64_C(1) << 30)
 #define TOOL_DESCRIPTORS	1024u
+#define TOOL_PROCESSES	256u		/* its threads, most of all */
 
 void kf_place_paths(const struct kf_driver *driver, enum kf_driver_place place,
 		    struct kf_binds *binds)
@@ -109,6 +110,7 @@ static void allow_tool(struct kf_limits *limits)
 		limits->file_bytes = TOOL_FILE_BYTES;
 	if (limits->descriptors < TOOL_DESCRIPTORS)
 		limits->descriptors = TOOL_DESCRIPTORS;
+	limits->processes += TOOL_PROCESSES;
 }
 
 /* The kinds of runners, by what the driver says of its programs. */
@@ -194,8 +196,9 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 	};
 	struct kf_sandbox_spec box = {
 		/* Tools fork, and look at themselves in /proc. */
-		.profile = has_tool(spec) ? KF_SANDBOX_DEVICE :
-			runner->profile,
+		.profile = !has_tool(spec) ? runner->profile :
+			spec->wrap->launcher ? KF_SANDBOX_TOOL :
+			KF_SANDBOX_DEVICE,
 		.tier_min = spec->tier_min,
 		.argv = argv,
 		.env = env,

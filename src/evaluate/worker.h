@@ -61,6 +61,8 @@ struct kf_worker_wrap {
 	const char *const *path;	/* NULL-terminated; NULL: none */
 	const char *out_path;		/* a folder of ours */
 	bool passive;	/* threads that wait sleep */
+	bool launcher;	/* it starts the runner as vendors' tools do: traced,
+			   and spoken with (KF_SANDBOX_TOOL) */
 	bool trace;	/* two-part, or kf_worker_traces: each call's launches
 			   to KF_WRAP_TRACE, unless a word is put before */
 };

@@ -123,8 +123,9 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 	char *compiler, *make = NULL, *cc = NULL;
 	const char *words[16];
 	struct kf_sandbox_spec spec = {
-		.profile = command->on_device ? KF_SANDBOX_DEVICE
-					      : KF_SANDBOX_BUILDER,
+		.profile = command->tool ? KF_SANDBOX_TOOL :
+			command->on_device ? KF_SANDBOX_DEVICE :
+			KF_SANDBOX_BUILDER,
 		.tier_min = req->tier_min,
 		.argv = words,
 		.cwd = FOLDER,

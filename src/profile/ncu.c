@@ -26,6 +26,7 @@ const struct kf_profiler kf_profiler_ncu = {
 	.result = "ncu.csv",
 	.path = path,
 	.read = kf_read_ncu,
+	.launcher = true,
 	.trace = true,
 	.call_count = 1,
 	.slower = 1000,

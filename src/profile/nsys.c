@@ -37,6 +37,7 @@ const struct kf_profiler kf_profiler_nsys = {
 	.report = report,
 	.path = path,
 	.read = kf_read_nsys,
+	.launcher = true,
 	.trace = true,
 	.call_count = 5,
 	.slower = 50,

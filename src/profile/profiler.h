@@ -46,6 +46,7 @@ struct kf_profiler {
 	const char *const *path;	/* what its sandbox shows beside /usr; NULL */
 	kf_profile_read_fn *read;
 
+	bool launcher;	/* as in kf_worker_wrap */
 	bool trace;	/* the runner times each launch, or tells a tool around
 			   it when a call begins and ends */
 	bool sample;	/* kforge looks at the process's threads */

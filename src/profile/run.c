@@ -241,6 +241,7 @@ static void make_wrap(struct running *r)
 		.word = nothing,
 		.out_path = r->out_path,
 		.passive = p->passive,
+		.launcher = p->launcher,
 		.trace = p->trace && (driver->two_part ||
 				      kf_worker_traces(driver)),
 	};

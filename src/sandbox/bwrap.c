@@ -4,13 +4,14 @@
 
 /* What of /dev each profile sees. The compiler gets nothing that never ends:
  * #include "/dev/urandom" is an old trick. None has /dev/shm, a terminal, or
- * anything that can be written and kept. */
+ * anything that can be written and kept; a tool's /dev/shm ends with it. */
 static const char *const devices[][4] = {
 	[KF_SANDBOX_BUILDER] = { "/dev/null" },
 	[KF_SANDBOX_HOST] = { "/dev/null" },
 	[KF_SANDBOX_REFERENCE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 	[KF_SANDBOX_DEVICE] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 	[KF_SANDBOX_PYTHON] = { "/dev/null", "/dev/zero", "/dev/urandom" },
+	[KF_SANDBOX_TOOL] = { "/dev/null", "/dev/zero", "/dev/urandom" },
 };
 
 /* Python, torch and vendors' libraries look for processors and memory in
@@ -22,6 +23,7 @@ static const bool has_proc[] = {
 	[KF_SANDBOX_REFERENCE] = true,
 	[KF_SANDBOX_DEVICE] = true,
 	[KF_SANDBOX_PYTHON] = true,
+	[KF_SANDBOX_TOOL] = true,
 };
 
 const char *const *kf_profile_devices(enum kf_sandbox_profile profile)
@@ -162,6 +164,11 @@ void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
 		kf_words_add(words, "--dev-bind-try");
 		kf_words_add(words, *device);
 		kf_words_add(words, *device);
+	}
+	if (spec->profile == KF_SANDBOX_TOOL) {
+		add_number(words, "--size", spec->limits.file_bytes);
+		kf_words_add(words, "--tmpfs");
+		kf_words_add(words, "/dev/shm");
 	}
 	if (kf_profile_has_proc(spec->profile)) {
 		kf_words_add(words, "--proc");

@@ -148,13 +148,17 @@ int kf_filter_common_fd(enum kf_filter_company company, struct kf_err *err)
 		return -1;
 	add_all(&b, SCMP_ACT_TRAP, kf_calls_hostile);
 	add_all(&b, refuse, kf_calls_refused);
+	if (company != KF_FILTER_TOOL) {
+		add_all(&b, SCMP_ACT_TRAP, kf_calls_tracing);
+		add_all(&b, refuse, kf_calls_tools);
+	}
 	/* ENOSYS makes libraries fall back to what we can look into: clone3's
 	 * flags lie in memory, where a filter cannot see them. */
 	add_all(&b, SCMP_ACT_ERRNO(ENOSYS), kf_calls_absent);
 	add_when(&b, always, KF_COUNT(always));
 	if (company == KF_FILTER_NAMESPACES) {
 		add_when(&b, local, KF_COUNT(local));
-	} else {
+	} else if (company != KF_FILTER_TOOL) {
 		add_all(&b, refuse, kf_calls_outside);
 		add_when(&b, limits, KF_COUNT(limits));
 	}

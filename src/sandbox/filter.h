@@ -16,6 +16,7 @@
 /* What else holds the program; where less does, the filter denies more. */
 enum kf_filter_company {
 	KF_FILTER_NAMESPACES,		/* sockets and signals go nowhere */
+	KF_FILTER_TOOL,			/* nor does a tool's tracing */
 	KF_FILTER_SIGNALS_SCOPED,	/* Landlock keeps signals inside */
 	KF_FILTER_ALONE,
 };

@@ -5,9 +5,6 @@
 /* No compiler and no PyTorch program calls these: who does is attacking, and
  * dies of it where it stands. */
 const char *const kf_calls_hostile[] = {
-	/* other processes' memory and state */
-	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
-	"pidfd_getfd", "kcmp",
 	/* the file system's shape */
 	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount",
 	"open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
@@ -27,10 +24,22 @@ const char *const kf_calls_hostile[] = {
 	NULL
 };
 
+/* Other processes' memory and state: what a debugger's business is. */
+const char *const kf_calls_tracing[] = {
+	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+	"pidfd_getfd", "kcmp",
+	NULL
+};
+
 /* Honest programs try these and carry on without. */
 const char *const kf_calls_refused[] = {
 	"unshare", "setns", "perf_event_open", "name_to_handle_at",
 	"fanotify_init", "fanotify_mark", "migrate_pages", "move_pages",
+	NULL
+};
+
+/* So they do these, but tools do not. */
+const char *const kf_calls_tools[] = {
 	"personality", "mknod", "mknodat",
 	NULL
 };

@@ -4,6 +4,8 @@
 
 /* The common filter; each list ends with NULL. */
 extern const char *const kf_calls_hostile[];	/* SIGSYS */
+extern const char *const kf_calls_tracing[];	/* SIGSYS, but not for tools */
+extern const char *const kf_calls_tools[];	/* EPERM, but not for tools */
 extern const char *const kf_calls_refused[];	/* EPERM */
 extern const char *const kf_calls_absent[];	/* ENOSYS */
 extern const char *const kf_calls_outside[];	/* EPERM, weak tier only */

@@ -53,6 +53,10 @@ enum kf_sandbox_profile {
 	KF_SANDBOX_PYTHON,	/* Python with torch and a program: may fork
 				   while the program is loaded; then it installs
 				   a filter that leaves it its threads alone */
+	/* A vendor's tool that starts a program, traces it and talks with it:
+	 * may do that to what is in the sandbox, whose network and processes
+	 * are nobody else's. Without namespaces it is KF_SANDBOX_DEVICE. */
+	KF_SANDBOX_TOOL,
 	KF_SANDBOX_PROFILES
 };
 

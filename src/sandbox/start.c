@@ -208,7 +208,8 @@ static enum kf_code prepare_bwrap(struct launch *l,
 			       "(bubblewrap): not installed; install it (on "
 			       "Debian: apt install bubblewrap), or ask for "
 			       "less protection with --sandbox=weak");
-	code = load_filter(l, KF_FILTER_NAMESPACES, err);
+	code = load_filter(l, spec->profile == KF_SANDBOX_TOOL ?
+			   KF_FILTER_TOOL : KF_FILTER_NAMESPACES, err);
 	if (code)
 		return code;
 	fds.status = add_own_fd(&l->child, l->pipe[STATUS][1]);

@@ -309,6 +309,7 @@ static void test_devices_are_described(void **state)
 	struct kf_device_info info[4];
 
 	use_standin(true);
+	unsetenv("CUDA_VISIBLE_DEVICES");
 	assert_int_equal(find_all(b, info, 4, true), 2);
 	assert_string_equal(info[0].id, "cuda:0");
 	assert_string_equal(info[1].id, "cuda:1");

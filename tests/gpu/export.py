@@ -165,6 +165,9 @@ def check_kernelbench(folder):
 
 
 def in_torch(folder, mode):
+    # Our profile.py hides Python's own from what PyTorch imports.
+    here = pathlib.Path(__file__).resolve().parent
+    sys.path[:] = [p for p in sys.path if pathlib.Path(p).resolve() != here]
     checks = {name[len("check_"):]: function
               for name, function in globals().items()
               if name.startswith("check_")}

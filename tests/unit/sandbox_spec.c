@@ -180,7 +180,8 @@ static void test_every_profile_is_closed(void **state)
 		assert_int_equal(has(&words, "--proc", "/proc"),
 				 p == KF_SANDBOX_REFERENCE ||
 				 p == KF_SANDBOX_DEVICE ||
-				 p == KF_SANDBOX_PYTHON);
+				 p == KF_SANDBOX_PYTHON ||
+				 p == KF_SANDBOX_TOOL);
 		assert_string_equal(words.word[words.count - 1], "/bin/true");
 		kf_words_release(&words);
 	}

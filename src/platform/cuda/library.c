@@ -562,6 +562,8 @@ enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc, struct kf_err *err)
 		return kf_fail(err, KF_E_UNAVAIL, "no NVRTC (libnvrtc.so) "
 			       "found: install the CUDA toolkit, or set "
 			       "CUDA_HOME to where it is");
+	/* What comes out of its cache comes without the compiler's words. */
+	setenv("CUDA_CACHE_DISABLE", "1", 1);
 	open_builtins(nvrtc);
 	nvrtc->library = dlopen(nvrtc->path, RTLD_NOW | RTLD_LOCAL);
 	if (!nvrtc->library)

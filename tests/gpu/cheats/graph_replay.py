@@ -19,6 +19,11 @@ class ModelNew(nn.Module):
     def forward(self, x):
         if self.graph is None:
             self.kept = x.clone()
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):       # libraries set themselves up
+                torch.relu(self.fc(self.kept))
+            torch.cuda.current_stream().wait_stream(side)
             torch.cuda.synchronize()
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):

@@ -3,8 +3,9 @@
 class: work on another stream
 platform: cuda
 problem: tests/cheats/problems/layer.py
-found: mismatch unwritten|values|cheat_deferred_work
-without: -, outputs are read after the whole device has finished, or are wrong
+found: correct -
+time: 8 ms
+without: -, the clock stops when the whole device has finished
 """
 import torch
 import torch.nn as nn

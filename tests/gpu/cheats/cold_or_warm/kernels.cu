@@ -7,7 +7,8 @@ extern "C" __global__ void linear(const float *x, const float *w,
 
 	long long before = clock64();
 	float first = x[i % (rows * depth)];
-	long long took = clock64() - before;
+	/* The clock is read again once the element is there. */
+	long long took = first == 12345 ? 0 : clock64() - before;
 
 	if (i >= rows * cols)
 		return;
