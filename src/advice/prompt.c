@@ -51,6 +51,8 @@ enum kf_code kf_advice_prompt(const struct kf_advice_request *req,
 	json_object_set_new(context, "profile", text_of(req->page));
 	json_object_set_new(context, "advised", tried_of(req));
 	json_object_set_new(context, "bottlenecks", classes());
+	json_object_set_new(context, "text_bytes",
+			    json_integer(KF_ADVICE_TEXT_BYTES));
 	json_object_set_new(context, "again", again);
 	if (!code)
 		code = kf_prompt_render(req->prompt->prompts_dir, context,

@@ -463,8 +463,10 @@ int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 
 	code = find_all(&s, &err);
 	if (!code)
+		work->spec.at_once = jobs_at_once(&s);
+	if (!code)
 		code = kf_pool_new(&(struct kf_pool_spec) {
-			.count = jobs_at_once(&s), .work = kf_work_folder,
+			.count = work->spec.at_once, .work = kf_work_folder,
 			.end = kf_work_end, .arg = work,
 		}, &s.pool, &err);
 	if (!code)

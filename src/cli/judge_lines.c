@@ -273,6 +273,7 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 	s->in.line.max = LINE_BYTES;
 	s->count = kf_judge_at_once(options->platform, (unsigned)options->jobs,
 				    kf_judge_cores());
+	work->spec.at_once = (unsigned)s->count;
 	s->item = kf_alloc(s->count * sizeof(s->item[0]));
 	if (kf_cli_scratch("judge", &scratch, &err) ||
 	    kf_pool_new(&(struct kf_pool_spec) {

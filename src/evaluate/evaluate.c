@@ -229,8 +229,9 @@ static void compare_to_baseline(struct kf_judgement *j)
 	if (j->req->baseline) {
 		out->baseline_live = true;
 		note_ways(j->req->baseline, out);
-		out->baseline_ns = (double)kf_stats_median_u64(j->baseline_ns,
-							j->baseline_count);
+		if (j->baseline_count)
+			out->baseline_ns = (double)kf_stats_median_u64(
+					j->baseline_ns, j->baseline_count);
 		out->speedup = j->ratio;
 	} else if (j->req->baseline_stored_ns) {
 		out->baseline_ns = (double)j->req->baseline_stored_ns;
@@ -304,7 +305,8 @@ static void conclude(struct kf_judgement *j)
 		return;
 	}
 	median = kf_stats_median_u64(j->time_ns, j->time_count);
-	out->time_ns = (double)(median ? median : 1);
+	if (j->time_count)
+		out->time_ns = (double)(median ? median : 1);
 	compare_to_baseline(j);
 	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
 		j->ratio.width <= kf_stop_default.width &&

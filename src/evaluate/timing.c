@@ -74,7 +74,8 @@ static bool taken_again(struct kf_judgement *j, unsigned count)
 	if (j->req->call_count_fixed || j->disturbed_count >= DISTURBED_MAX)
 		return false;
 	/* A time from a busy machine is better than none. */
-	if (!j->block_count && kf_now_ns() > j->timing_end_ns)
+	if (!j->block_count &&
+	    (!j->calls_left || kf_now_ns() > j->timing_end_ns))
 		return false;
 	j->disturbed_count++;
 	j->time_count -= count;
@@ -141,7 +142,7 @@ static bool timing_done(const struct kf_judgement *j)
 {
 	if (j->failure.fault || !j->calls_left || values_only(j))
 		return true;
-	if (j->timing_end_ns && kf_now_ns() > j->timing_end_ns)
+	if (j->block_count && kf_now_ns() > j->timing_end_ns)
 		return true;
 	return !j->req->call_count_fixed &&
 		kf_stats_done(&kf_stop_default, &j->ratio);

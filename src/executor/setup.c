@@ -114,7 +114,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	out->handshakes = kf_alloc(sizeof(*out->handshakes));
 	out->threads = spec->threads ? spec->threads :
 		out->platform->driver->in_process ? out->device.units :
-		kf_processors();
+		kf_processors() / (spec->at_once ? spec->at_once : 1);
 	if (!out->threads)
 		out->threads = 1;
 	out->problem_spec = (struct kf_problem_spec) {

@@ -20,6 +20,9 @@ struct kf_setup_spec {
 	const json_t *shapes;		/* kf_shapes_read; NULL: one shape */
 	const char *cache_path;		/* NULL: the user's cache folder */
 	unsigned threads;		/* 0: as many as the device has units */
+	unsigned at_once;		/* so many judge here at once; they share the
+					   processors where programs run on a
+					   device of its own; 0: one */
 	enum kf_sandbox_tier tier_min;
 	enum kf_baseline_use baseline;
 	const char *away;		/* the folder by way of which another

@@ -17,6 +17,7 @@
 struct kf_targets_spec {
 	const char *python, *cache_path;	/* NULL: found */
 	uint64_t threads;		/* for jobs that do not say; 0: all */
+	unsigned at_once;		/* as in struct kf_setup_spec */
 	enum kf_sandbox_tier tier_min;	/* also for jobs that ask for less */
 	const struct kf_log *log;
 	const volatile int *cancel;

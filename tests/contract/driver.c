@@ -34,6 +34,7 @@
 #define PROGRAMS "tests/data/programs/"
 #define HOST	PROGRAMS "axpb.host.c"
 static const char *const good_source[] = { PROGRAMS "axpb.c" };
+static const char *const device_source[] = { PROGRAMS "axpb_device.c" };
 static const char *const broken_source[] = { PROGRAMS "broken.c" };
 
 /* What two-part drivers compile. */
@@ -729,7 +730,8 @@ static bool must_run(const struct kf_driver *driver)
 
 static void choose_sources(struct fixture *f)
 {
-	f->good = good_source;
+	f->good = strcmp(f->driver->name, "cudafree") == 0 ? device_source :
+		good_source;
 	f->broken = broken_source;
 	f->source_count = 1;
 	for (size_t i = 0; i < KF_COUNT(two_parts); i++) {
