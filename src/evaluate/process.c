@@ -161,7 +161,12 @@ enum kf_code kf_process_trace(struct kf_judgement *j, struct kf_process *p,
 	enum kf_code code = kf_session_trace(&p->session, kase, ran, check,
 					     err);
 
-	if (!code && check->fault && decides(j, check))
+	/* Every call without a watcher ended well. */
+	if (!code && check->fault == KF_FAULT_CALL)
+		kf_buf_printf(ran, "unseen the watched call did not end well: "
+			      "%.*s\n", (int)strcspn(check->call.text, "\n"),
+			      check->call.text);
+	else if (!code && check->fault && decides(j, check))
 		note_failure(j, check, false);
 	free(check);
 	return code;

@@ -49,8 +49,9 @@ const struct kf_case *kf_process_fresh(struct kf_process *process);
 KF_MUST_CHECK enum kf_code kf_process_call(struct kf_judgement *judgement,
 		struct kf_process *process, const struct kf_case *kase,
 		bool timed, struct kf_check *check, struct kf_err *err);
-/* One more checked call in which *ran gets what ran (kf_session_trace); what
- * is wrong with it is noted in the judgement. */
+/* One more checked call in which *ran gets what ran (kf_session_trace); values
+ * that are wrong are noted in the judgement. One that did not end well may be
+ * the watcher's doing: then *ran says so, and kf_process_end follows. */
 KF_MUST_CHECK enum kf_code kf_process_trace(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_buf *ran,
 		struct kf_err *err);

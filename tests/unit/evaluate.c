@@ -239,7 +239,12 @@ enum kf_code kf_worker_trace(struct kf_worker *worker, uint64_t timeout_ns,
 {
 	script.traces++;
 	kf_buf_puts(ran, script.ran);
-	return kf_worker_forward(worker, timeout_ns, end, err);
+	if (strcmp(script.ran, "crash") != 0)
+		return kf_worker_forward(worker, timeout_ns, end, err);
+	kf_buf_clear(ran);
+	*end = (struct kf_call_end) { .state = KF_CALL_SIGNAL };
+	snprintf(end->text, sizeof(end->text), "it crashed\nthere");
+	return KF_OK;
 }
 
 /* From here on for two-part programs only. */
@@ -1174,6 +1179,9 @@ static void test_libraries_are_told_or_refused(void **state)
 		  "", "" },
 		{ "unseen dark\n", KF_LIBRARIES_REFUSE, KF_REACH_TIME,
 		  KF_E_UNAVAIL, "", "" },
+		{ "crash", KF_LIBRARIES_ALLOW, KF_REACH_TIME, KF_OK, "", "" },
+		{ "crash", KF_LIBRARIES_REFUSE, KF_REACH_TIME, KF_E_UNAVAIL,
+		  "", "" },
 		{ NULL, KF_LIBRARIES_REFUSE, KF_REACH_TIME, KF_OK, "", NULL },
 	};
 
