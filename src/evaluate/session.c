@@ -717,11 +717,14 @@ enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,
 {
 	enum kf_code code;
 
+	kase = kf_weak_case(s, kase);
 	begin_check(s, kase, check);
 	code = bring(s, kase, check, err);
 	if (!code && !check->fault)
 		code = forward(s, ran, check, err);
-	if (!code && !check->fault)
-		look(s, kase, check);
-	return code;
+	if (code || check->fault)
+		return code;
+	kf_weak_after(s, kase);
+	look(s, kase, check);
+	return KF_OK;
 }
