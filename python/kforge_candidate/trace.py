@@ -82,7 +82,9 @@ def run(call, before):
 # --- what each call launches, for profiles ------------------------------------
 
 def told(call):
-    """A call of which a profiler around the process is told."""
+    """A call of which a device's profiler around the process is told."""
+    if device.is_cpu():
+        return call()
     torch.cuda.cudart().cudaProfilerStart()
     try:
         call()

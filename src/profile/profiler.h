@@ -22,8 +22,9 @@ struct kf_profiler {
 	unsigned abi;			/* KF_PROFILER_ABI */
 	const char *name;		/* "[a-z]+"; kept in stores */
 	const char *title;		/* for people */
-	/* The programs that it is for: of one part on the processor, two-part,
-	 * and of one part on a device. */
+	/* The programs that it is for: of one part on shared memory, two-part,
+	 * and of one part that have their tensors moved; the last on a device,
+	 * or by a command. */
 	bool one_part, two_part, free;
 	/* What PyTorch must call the kind of device; NULL: any. */
 	const char *device;

@@ -19,7 +19,7 @@ static bool fits(const struct kf_profiler *p, const struct kf_driver *driver)
 	if (p->device && (!device || strcmp(p->device, device) != 0))
 		return false;
 	if (!driver->two_part && kf_driver_moves(driver))
-		return p->free && device;
+		return p->free && (device || p->command);
 	return driver->two_part ? p->two_part : p->one_part;
 }
 

@@ -10,9 +10,10 @@ import shutil
 import sys
 
 import cuda_free
-from harness import BUILD, C_PROBLEM, DATA, EXIT, ROOT, kforge, run_tests
+from harness import BUILD, C_PROBLEM, DATA, EXIT, PROBLEM, ROOT, kforge, run_tests
 
 GOOD = DATA / "good.c"
+FORMS = DATA / "forms"
 FIXTURES = ROOT / "tests" / "data" / "profile"
 FAST = ("--calls", "20", "--json")
 PARTS = DATA / "two_part"
@@ -234,6 +235,18 @@ def test_any_command_around_it(scratch):
     assert result.status == 0, result
     assert values(result, "k") == {"time": 3000}, result
     assert result.json()["profile"]["kernels"][0]["name"] == "k", result
+
+
+def test_any_command_around_a_module(scratch):
+    tool = scratch / "around"
+    tool.write_text('#!/bin/sh\n"$@" 2>/dev/null || exit\n'
+                    'echo "{\\"joules\\": 2}"\n')
+    tool.chmod(0o755)
+    result = profile(FORMS / "solution.py", "--threads", "1", "--profiler",
+                     f"command:{tool} {{run}}", problem=PROBLEM)
+    assert result.status == 0, result
+    assert values(result) == {"joules": 2}, result
+    assert result.json()["profile"]["end"] == "good", result
 
 
 def test_mistakes_in_the_name_of_a_profiler(_):
