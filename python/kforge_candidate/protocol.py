@@ -22,7 +22,8 @@ MAGIC = 0x6b66686f
 
 NOWHERE = 2**64 - 1     # kf_host_reply.changed
 TEXT_MAX = 511
-RAN_BYTES = 16384   # kf_host_reply.ran
+RAN_BYTES = 65536   # kf_host_reply.ran
+TOO_MANY = b"unseen more names than there is room for\n"
 
 # enum kf_dtype
 DTYPES = ("none", "bool", "uint8", "int8", "int16", "int32", "int64",
@@ -188,11 +189,13 @@ class Channel:
 
     def tell(self, lines):
         """What ran in a call; whole lines, as many as there is room for."""
-        text = b""
+        text, room = b"", RAN_BYTES - len(TOO_MANY) - 1
         for line in lines:
             more = line.encode("utf-8", "replace") + b"\n"
-            if len(text) + len(more) < RAN_BYTES:
-                text += more
+            if len(text) + len(more) > room:
+                text += TOO_MANY
+                break
+            text += more
         self.reply.ran = text
 
     def answer(self):

@@ -1,6 +1,6 @@
 #include "evaluate/libraries.h"
 
-#define RAN_BYTES	((size_t)64 << 10)	/* cleaned, it may be longer */
+#define RAN_BYTES	((size_t)256 << 10)	/* cleaned, it may be longer */
 #define NAME_BYTES	256u
 
 /* --- what is known by name ------------------------------------------------ */

@@ -149,7 +149,7 @@ struct kf_host_fault {
 	char text[96];
 };
 
-#define KF_HOST_RAN_BYTES 16384u
+#define KF_HOST_RAN_BYTES 65536u
 
 struct kf_host_reply {
 	uint32_t magic;		/* set when the runner is ready */

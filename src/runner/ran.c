@@ -8,6 +8,8 @@
 
 #define NAME_MAX_BYTES	100
 
+static const char too_many[] = "\nunseen more names than there is room for\n";
+
 struct objects {
 	unsigned count, skip;		/* those before are not told */
 	struct kf_buf *lines;		/* NULL: only counted */
@@ -49,7 +51,9 @@ static void add_kernels(const struct kf_trace *trace, struct kf_buf *lines)
 
 enum kf_code kf_serve_trace_call(struct kf_serve *s, struct kf_err *err)
 {
-	struct kf_buf lines = { .max = sizeof(s->reply->ran) - 1 };
+	struct kf_buf lines = {
+		.max = sizeof(s->reply->ran) - sizeof(too_many),
+	};
 	struct objects objects = { .skip = s->loaded_before, .lines = &lines };
 	enum kf_code code = KF_OK;
 
@@ -66,8 +70,8 @@ enum kf_code kf_serve_trace_call(struct kf_serve *s, struct kf_err *err)
 	else
 		add_kernels(&s->trace, &lines);
 	dl_iterate_phdr(look, &objects);
-	snprintf(s->reply->ran, sizeof(s->reply->ran), "%s",
-		 kf_buf_str(&lines));
+	snprintf(s->reply->ran, sizeof(s->reply->ran), "%s%s",
+		 kf_buf_str(&lines), lines.len == lines.max ? too_many : "");
 	kf_buf_release(&lines);
 	return KF_OK;
 }

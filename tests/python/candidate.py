@@ -192,6 +192,17 @@ def test_launches_go_to_a_file_with_columns():
     assert [line[0] for line in lines[1:]] == ["1", "1", "2", "2"], lines
 
 
+def test_what_ran_is_told_in_whole_lines_or_as_unseen():
+    channel = protocol.Channel.__new__(protocol.Channel)
+    channel.reply = protocol.Reply()
+    channel.tell(["kernel a", "operator b"])
+    assert channel.reply.ran == b"kernel a\noperator b\n", channel.reply.ran
+    channel.tell(["kernel " + "x" * 190] * 400)
+    lines = channel.reply.ran.decode().splitlines()
+    assert lines[-1] == "unseen more names than there is room for", lines[-1]
+    assert set(lines[:-1]) == {"kernel " + "x" * 190}, lines[:-1]
+
+
 def test_a_call_that_cannot_be_watched_is_made_and_says_so():
     from kforge_candidate import trace
     calls, before = [], trace._begin
