@@ -160,6 +160,7 @@ def check_kernelbench(folder):
                       **{k: v for k, v in options.items() if k in known})
     assert result is not None and result.compiled, result
     assert result.correctness, result
+    assert result.runtime > 0, result.metadata      # else it gave up timing
     print(f"# measure kernelbench_runtime_{folder.name} {result.runtime} "
           f"as it says")
 
