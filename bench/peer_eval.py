@@ -10,7 +10,7 @@ that is here.
 
 kforge's time is that of the whole command, with the bundle and the baseline made
 before; the peer's that of a process which evaluates one program, its compiler's
-cache empty, as for every new program.
+cache empty, as for every new program. PEER_REPEATS=N changes how often it runs.
 """
 
 import json
@@ -27,7 +27,8 @@ KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
 PEER = pathlib.Path("bench/peer")
 FILES = {"cuda": ("kernels.cu", "host.c"), "opencl": ("kernels.cl", "host.c"),
          "cpu": ("program.c",)}
-REPEATS, PEER_REPEATS = 7, 3
+REPEATS = 7
+PEER_REPEATS = int(os.environ.get("PEER_REPEATS", "3"))
 CALLS = 100
 GOAL_RATIO = 50.0
 
