@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "evaluate/duel.h"
+#include "executor/contest.h"
 
 /* Everything that one comparison holds. */
 struct compare {
@@ -10,15 +10,19 @@ struct compare {
 	struct kf_target target;
 	size_t count;			/* programs */
 	struct kf_candidate candidate[KF_DUEL_PROGRAMS];
-	char *work_dir[KF_DUEL_PROGRAMS], *artefact[KF_DUEL_PROGRAMS];
+	struct kf_contestant contestant[KF_DUEL_PROGRAMS];
 	const char *name[KF_DUEL_SIDES];	/* borrowed */
 	char baseline[32];		/* its name, the last of these */
-	struct kf_verdict verdict;	/* of the last one judged, or the wrong one */
-	size_t judged;			/* which one that is */
+	size_t judged;			/* the last one judged, or the wrong one */
 	struct kf_duel duel;
 	bool dueled;
 	struct kf_temporary scratch;	/* removed at the end */
 };
+
+static const struct kf_verdict *verdict_of(const struct compare *c)
+{
+	return &c->contestant[c->judged].verdict;
+}
 
 /* --- values first --------------------------------------------------------- */
 
@@ -26,26 +30,18 @@ static enum kf_code judge_program(struct compare *c,
 				  const struct kf_options *options, size_t i,
 				  struct kf_err *err)
 {
-	char *source_dir = kf_format("%s/%zu/source", c->scratch.path, i);
+	char *folder = kf_format("%s/%zu", c->scratch.path, i);
 	enum kf_code code;
 
-	c->work_dir[i] = kf_format("%s/%zu/judge", c->scratch.path, i);
 	c->judged = i;
-	kf_verdict_release(&c->verdict);
-	code = kf_candidate_write(&c->candidate[i], source_dir, err);
-	if (!code)
-		code = kf_judge(&(struct kf_judge_spec) {
-			.setup = &c->setup,
-			.target = &c->target,
-			.seed = options->seed,
-			.stop_after = KF_REACH_VALUES,
-			.source_dir = source_dir,
-			.work_dir = c->work_dir[i],
-		}, &c->verdict, err);
-	if (!code)
-		c->artefact[i] = kf_artefact_path(c->work_dir[i],
-						  c->verdict.artefact_hash);
-	free(source_dir);
+	c->contestant[i].candidate = &c->candidate[i];
+	code = kf_contest_judge(&(struct kf_judge_spec) {
+		.setup = &c->setup,
+		.target = &c->target,
+		.seed = options->seed,
+		.stop_after = KF_REACH_VALUES,
+	}, folder, &c->contestant[i], err);
+	free(folder);
 	return code;
 }
 
@@ -56,14 +52,8 @@ static enum kf_code judge_all(struct compare *c,
 	enum kf_code code = kf_cli_scratch("compare", &c->scratch, err);
 
 	for (size_t i = 0; i < c->count && !code; i++) {
-		if (c->candidate[i].end != KF_EXTRACT_GOOD) {
-			c->judged = i;
-			kf_verdict_release(&c->verdict);
-			kf_generation_failure(&c->candidate[i], &c->verdict);
-			return KF_OK;
-		}
 		code = judge_program(c, options, i, err);
-		if (c->verdict.state != KF_CORRECT)
+		if (verdict_of(c)->state != KF_CORRECT)
 			break;
 	}
 	return code;
@@ -71,45 +61,22 @@ static enum kf_code judge_all(struct compare *c,
 
 /* --- then times ----------------------------------------------------------- */
 
-/* A stored baseline is one number: a side without an interval. */
-static void add_stored(struct compare *c)
-{
-	size_t side = c->duel.side_count;
-
-	if (!c->target.baseline_stored_ns || c->target.baseline)
-		return;
-	c->duel.time_ns[side] = (double)c->target.baseline_stored_ns;
-	c->duel.side_count++;
-}
-
 static enum kf_code duel(struct compare *c, const struct kf_options *options,
 			 struct kf_err *err)
 {
-	struct kf_evaluate_request base =
-		kf_judge_request(&(struct kf_judge_spec) {
-			.setup = &c->setup, .target = &c->target,
-			.seed = options->seed,
-		});
-	struct kf_duel_program program[KF_DUEL_PROGRAMS];
-	struct kf_verdict wrong;
+	struct kf_contestant *contestant[KF_DUEL_PROGRAMS];
 	enum kf_code code;
 
 	for (size_t i = 0; i < c->count; i++)
-		program[i] = (struct kf_duel_program) {
-			.work_dir = c->work_dir[i],
-			.artefact_path = c->artefact[i],
-		};
-	code = kf_duel_run(&(struct kf_duel_request) {
-		.base = &base, .program = program, .program_count = c->count,
-	}, &c->duel, &wrong, err);
-	c->dueled = !code && wrong.state == KF_STATE_NONE;
-	if (c->dueled) {
-		add_stored(c);
-		return KF_OK;
-	}
-	c->judged = c->duel.wrong;
-	kf_verdict_release(&c->verdict);
-	c->verdict = wrong;
+		contestant[i] = &c->contestant[i];
+	code = kf_contest_duel(&(struct kf_judge_spec) {
+		.setup = &c->setup,
+		.target = &c->target,
+		.seed = options->seed,
+	}, contestant, c->count, &c->duel, err);
+	c->dueled = !code && c->duel.wrong == c->count;
+	if (!code && !c->dueled)
+		c->judged = c->duel.wrong;
 	return code;
 }
 
@@ -133,7 +100,7 @@ static enum kf_code run_stages(struct compare *c,
 	c->name[c->count] = c->baseline;
 	if (!code)
 		code = judge_all(c, options, err);
-	if (code || c->verdict.state != KF_CORRECT)
+	if (code || verdict_of(c)->state != KF_CORRECT)
 		return code;
 	return duel(c, options, err);
 }
@@ -155,7 +122,7 @@ static void print_json(const struct compare *c)
 		json_object_set_new(json, "incorrect",
 				    json_string(c->name[c->judged]));
 		json_object_set_new(json, "verdict",
-				    kf_verdict_to_json(&c->verdict));
+				    kf_verdict_to_json(verdict_of(c)));
 	}
 	kf_cli_print_json_take(json);
 }
@@ -169,7 +136,7 @@ static void print_words(const struct compare *c)
 	} else {
 		kf_buf_printf(&words, "%s is not correct, so nothing was "
 			      "compared:\n", c->name[c->judged]);
-		kf_verdict_explain(&c->verdict, &words);
+		kf_verdict_explain(verdict_of(c), &words);
 	}
 	fputs(kf_buf_str(&words), stdout);
 	kf_buf_release(&words);
@@ -182,11 +149,9 @@ static void release(struct compare *c, const struct kf_log *log)
 	if (kf_temporary_remove(&c->scratch, &ignored))
 		kf_logf(log, KF_LOG_WARN, "%s", ignored.text);
 	for (size_t i = 0; i < KF_DUEL_PROGRAMS; i++) {
+		kf_contestant_release(&c->contestant[i]);
 		kf_candidate_release(&c->candidate[i]);
-		free(c->work_dir[i]);
-		free(c->artefact[i]);
 	}
-	kf_verdict_release(&c->verdict);
 	kf_target_release(&c->target);
 	kf_setup_release(&c->setup);
 }
@@ -208,7 +173,7 @@ static int compare(const struct kf_options *options, const char **argument,
 	else if (c.dueled)
 		status = KF_EXIT_GOOD;
 	else
-		status = kf_cli_status(&c.verdict);
+		status = kf_cli_status(verdict_of(&c));
 	if (!code && options->json)
 		print_json(&c);
 	else if (!code)

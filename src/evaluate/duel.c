@@ -305,3 +305,36 @@ enum kf_code kf_duel_run(const struct kf_duel_request *req,
 	release(d);
 	return code;
 }
+
+/* The pair has the program's time over the baseline's. */
+static struct kf_ratio turned(const struct kf_ratio *r)
+{
+	return (struct kf_ratio) {
+		1 / r->ratio, 1 / r->high, 1 / r->low, r->width,
+		r->block_count,
+	};
+}
+
+void kf_duel_tell(const struct kf_duel_request *req, const struct kf_duel *d,
+		  size_t program, struct kf_verdict *verdict)
+{
+	size_t baseline = d->program_count;
+
+	verdict->reached = KF_REACH_TIME;
+	verdict->stop_after = KF_REACH_NONE;
+	verdict->time_ns = d->time_ns[program];
+	kf_judgement_note_baseline(req->base, verdict);
+	if (d->side_count == baseline)
+		return;
+	verdict->baseline_ns = d->time_ns[baseline];
+	verdict->speedup.ratio = verdict->baseline_ns / verdict->time_ns;
+	for (size_t i = 0; i < d->pair_count; i++) {
+		const struct kf_duel_pair *p = &d->pair[i];
+
+		if (p->a != program || p->b != baseline)
+			continue;
+		verdict->speedup = turned(&p->ratio);
+		verdict->conclusive = p->conclusive &&
+			!kf_judgement_doubts(req->base, verdict->in_process);
+	}
+}

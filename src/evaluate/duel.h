@@ -98,6 +98,12 @@ KF_MUST_CHECK enum kf_code kf_duel_run(const struct kf_duel_request *req,
 				       struct kf_duel *out,
 				       struct kf_verdict *wrong,
 				       struct kf_err *err);
+/* Puts what a duel without a wrong program says of one into its verdict on
+ * values: times, and the speed-up against the baseline, which is the last side
+ * if there is one. */
+void kf_duel_tell(const struct kf_duel_request *req,
+		  const struct kf_duel *duel, size_t program,
+		  struct kf_verdict *verdict);
 /* Everything about it as JSON (new reference), with the sides' names. */
 json_t *kf_duel_to_json(const struct kf_duel *duel, const char *const *name);
 /* Adds some lines of plain text for people. */

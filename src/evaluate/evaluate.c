@@ -222,20 +222,28 @@ static void note_stored(const json_t *about, struct kf_verdict *out)
 	out->compile_ns = compile_ns;
 }
 
+void kf_judgement_note_baseline(const struct kf_evaluate_request *req,
+				struct kf_verdict *out)
+{
+	out->baseline_live = req->baseline != NULL;
+	if (req->baseline)
+		note_ways(req->baseline, out);
+	else if (req->baseline_stored_ns)
+		note_stored(req->baseline_stored_about, out);
+}
+
 static void compare_to_baseline(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
 
+	kf_judgement_note_baseline(j->req, out);
 	if (j->req->baseline) {
-		out->baseline_live = true;
-		note_ways(j->req->baseline, out);
 		if (j->baseline_count)
 			out->baseline_ns = (double)kf_stats_median_u64(
 					j->baseline_ns, j->baseline_count);
 		out->speedup = j->ratio;
 	} else if (j->req->baseline_stored_ns) {
 		out->baseline_ns = (double)j->req->baseline_stored_ns;
-		note_stored(j->req->baseline_stored_about, out);
 		out->speedup.ratio = out->baseline_ns / out->time_ns;
 	}
 }
@@ -275,19 +283,25 @@ static void doubt_clock(struct kf_judgement *j)
 		      "counts for them\n", j->doubted_count, j->wall_count);
 }
 
-/* Programs that can take work out of their time, if they mean to. */
-static void doubt_form(struct kf_judgement *j)
+const char *kf_judgement_doubts(const struct kf_evaluate_request *req,
+				bool in_process)
 {
-	const struct kf_driver *driver = j->req->platform->driver;
-	const char *why = NULL;
+	const struct kf_driver *driver = req->platform->driver;
 
-	if (j->out->in_process && driver->two_part)
-		why = "the kernels ran in the process that waits for them: a "
+	if (in_process && driver->two_part)
+		return "the kernels ran in the process that waits for them: a "
 			"program that means to can make its time look shorter";
-	else if (j->out->in_process && kf_driver_moves(driver))
-		why = "the program shares its process with what moves its "
+	if (in_process && kf_driver_moves(driver))
+		return "the program shares its process with what moves its "
 			"inputs and outputs before and after the clock runs: "
 			"one that means to can compute then";
+	return NULL;
+}
+
+static void doubt_form(struct kf_judgement *j)
+{
+	const char *why = kf_judgement_doubts(j->req, j->out->in_process);
+
 	if (!why)
 		return;
 	j->out->conclusive = false;

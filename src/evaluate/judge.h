@@ -70,6 +70,14 @@ void kf_judgement_release(struct kf_judgement *judgement);
 /* What was found, into the verdict. */
 void kf_judgement_tell(struct kf_judgement *judgement);
 
+/* Which way the request's baseline ran. */
+void kf_judgement_note_baseline(const struct kf_evaluate_request *req,
+				struct kf_verdict *out);
+/* Why times of programs that run so are never conclusive: they can take work
+ * out of their time, if they mean to. NULL: they may be. */
+const char *kf_judgement_doubts(const struct kf_evaluate_request *req,
+				bool in_process);
+
 /* Runs sets and timed calls, process after process, until the verdict stands:
  * judgement->failure tells. */
 KF_MUST_CHECK enum kf_code kf_judgement_run(struct kf_judgement *judgement,
