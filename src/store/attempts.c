@@ -317,11 +317,13 @@ enum kf_code kf_store_verdict(struct kf_store *store, int64_t attempt_id,
 
 #define ATTEMPT_COLUMNS "attempt.id, problem_id, coalesce(parent_id, 0), " \
 	"problem.name, number, stage, " \
-	"kind, prompt_hash, reply_hash, reasoning_hash, source, verdict, " \
-	"coalesce(state, ''), coalesce(reason, ''), time_ns, baseline_ns, " \
-	"speedup, tokens_in, tokens_out, took_ns, tries, " \
+	"kind, prompt_hash, reply_hash, reasoning_hash, source, " \
+	"attempt.verdict, second.verdict, " \
+	"coalesce(attempt.state, ''), coalesce(attempt.reason, ''), " \
+	"attempt.time_ns, attempt.baseline_ns, attempt.speedup, " \
+	"tokens_in, tokens_out, took_ns, tries, " \
 	"coalesce(finish, ''), coalesce(model, ''), asked_at, " \
-	"coalesce(replied_at, ''), coalesce(judged_at, '')"
+	"coalesce(replied_at, ''), coalesce(attempt.judged_at, '')"
 
 static void read_row(struct kf_sql *sql, struct kf_attempt_row *row)
 {
@@ -339,6 +341,7 @@ static void read_row(struct kf_sql *sql, struct kf_attempt_row *row)
 	row->reasoning_hash = kf_sql_get_text(sql, i++);
 	row->source_json = kf_sql_get_text(sql, i++);
 	row->verdict_json = kf_sql_get_text(sql, i++);
+	row->second_json = kf_sql_get_text(sql, i++);
 	row->state = kf_sql_get_text(sql, i++);
 	row->reason = kf_sql_get_text(sql, i++);
 	row->time_ns = kf_sql_get_real(sql, i++);
@@ -360,8 +363,8 @@ static void row_release(struct kf_attempt_row *row)
 	char *const text[] = {
 		row->problem, row->kind, row->prompt_hash, row->reply_hash,
 		row->reasoning_hash, row->source_json, row->verdict_json,
-		row->state, row->reason, row->finish, row->model,
-		row->asked_at, row->replied_at, row->judged_at,
+		row->second_json, row->state, row->reason, row->finish,
+		row->model, row->asked_at, row->replied_at, row->judged_at,
 	};
 
 	for (size_t i = 0; i < KF_COUNT(text); i++)
@@ -387,6 +390,7 @@ enum kf_code kf_store_attempts(struct kf_store *store, int64_t problem_id,
 	*count = 0;
 	kf_sql_begin(&sql, store, "SELECT " ATTEMPT_COLUMNS " FROM attempt "
 		     "JOIN problem ON problem.id = problem_id "
+		     "LEFT JOIN second ON second.attempt_id = attempt.id "
 		     "WHERE ?1 = 0 OR problem_id = ?1 "
 		     "ORDER BY problem_id, number");
 	kf_sql_int(&sql, problem_id);

@@ -106,6 +106,22 @@ static const char *const steps[] = {
 	"	FROM advice JOIN attempt b ON b.id = advice.base_id"
 	"	LEFT JOIN attempt t ON t.problem_id = advice.problem_id"
 	"		AND t.number = advice.number AND t.stage = 4;",
+	/* 4 -> 5: the best programs of a run, judged once more at its end */
+	"CREATE TABLE second_seed ("
+	"	problem_id INTEGER PRIMARY KEY REFERENCES problem (id),"
+	"	seed INTEGER NOT NULL CHECK (seed > 0)"
+	") STRICT;"
+	"CREATE TABLE second ("
+	"	attempt_id INTEGER PRIMARY KEY REFERENCES attempt (id),"
+	"	judged_at TEXT NOT NULL,"
+	"	state TEXT NOT NULL,"
+	"	reason TEXT NOT NULL,"
+	"	place INTEGER NOT NULL CHECK (place >= 0),"
+	"	time_ns REAL,"
+	"	baseline_ns REAL,"
+	"	speedup REAL,"
+	"	verdict TEXT NOT NULL"
+	") STRICT;",
 };
 
 #define VERSION ((int64_t)KF_COUNT(steps))

@@ -89,6 +89,7 @@ struct kf_attempt_row {		/* strings owned by the row list */
 	char *reasoning_hash;		/* NULL if none */
 	char *source_json;		/* [{"name","hash"}], NULL if none */
 	char *verdict_json;		/* NULL until judged */
+	char *second_json;		/* store/second.h; NULL: judged once only */
 	char *state, *reason;		/* "" until judged */
 	double time_ns, baseline_ns, speedup;	/* NaN if unknown */
 	uint64_t tokens_in, tokens_out;
