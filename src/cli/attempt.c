@@ -1,5 +1,6 @@
 #include "cli/attempt.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #include "cli/advice.h"
@@ -161,6 +162,11 @@ void kf_whole_read(struct kf_store *store, const struct kf_attempt_row *row,
 	    kf_json_parse(row->verdict_json, strlen(row->verdict_json),
 			  "verdict", &out->verdict, NULL))
 		kf_buf_puts(&out->trouble, "the verdict is not readable\n");
+	if (row->second_json &&
+	    kf_json_parse(row->second_json, strlen(row->second_json),
+			  "second verdict", &out->second, NULL))
+		kf_buf_puts(&out->trouble,
+			    "the second verdict is not readable\n");
 	if (out->parent && row->source_json)
 		read_diff(store, out);
 	read_look(store, out);
@@ -176,6 +182,7 @@ void kf_whole_release(struct kf_whole *whole)
 	kf_buf_release(&whole->trouble);
 	json_decref(whole->source);
 	json_decref(whole->verdict);
+	json_decref(whole->second);
 	json_decref(whole->advice);
 	json_decref(whole->profile);
 }
@@ -243,6 +250,55 @@ static void part_profile(const struct kf_whole *whole)
 	print_text(page, strlen(page), true);
 }
 
+/* "place 1 of 3, timed in turn", or what is wrong with it. */
+static void say_place(const json_t *second, struct kf_buf *out)
+{
+	int64_t place = kf_json_int(second, "place", 0);
+
+	if (place)
+		kf_buf_printf(out, "place %lld of %lld%s", (long long)place,
+			      (long long)kf_json_int(second, "of", 0),
+			      json_is_object(json_object_get(second, "duel")) ?
+			      ", timed in turn" : "");
+	else
+		kf_buf_printf(out, "%s, %s", kf_json_str(second, "state", "?"),
+			      kf_json_str(second, "reason", "?"));
+}
+
+/* Times of a session of several are not told as those of one alone are. */
+static void explain_second(const json_t *second, struct kf_buf *out)
+{
+	const json_t *ratio = json_object_get(second, "speedup");
+	double time_ns = kf_json_real(second, "time_ns", (double)NAN);
+	char time[32];
+
+	kf_buf_puts(out, "\nJudged again at the end of the run: ");
+	say_place(second, out);
+	kf_buf_printf(out, "\n  %s\n", kf_json_str(second, "text", ""));
+	if (time_ns > 0)
+		kf_buf_printf(out, "  %s a call", kf_time_words(time_ns, 3,
+								time));
+	if (json_is_object(ratio))
+		kf_buf_printf(out, ", %.3gx the baseline (95 %% interval %.3g "
+			      "to %.3g)", kf_json_real(ratio, "ratio",
+						       (double)NAN),
+			      kf_json_real(ratio, "low", (double)NAN),
+			      kf_json_real(ratio, "high", (double)NAN));
+	if (time_ns > 0)
+		kf_buf_puts(out, "\n");
+}
+
+static void print_second(const struct kf_whole *whole)
+{
+	struct kf_buf place = { .max = 256 };
+
+	say_place(whole->second, &place);
+	printf("\n--- judged again: %s ---\n%s\n", kf_buf_str(&place),
+	       kf_json_str(whole->second, "text", ""));
+	kf_cli_print_json_take(json_incref(whole->second));
+	kf_buf_release(&place);
+}
+
 void kf_whole_print(const struct kf_whole *whole)
 {
 	json_t *file;
@@ -283,6 +339,8 @@ void kf_whole_print(const struct kf_whole *whole)
 		       kf_json_str(whole->verdict, "text", ""));
 		kf_cli_print_json_take(json_incref(whole->verdict));
 	}
+	if (whole->second)
+		print_second(whole);
 }
 
 void kf_whole_explain(const struct kf_whole *whole)
@@ -293,6 +351,8 @@ void kf_whole_explain(const struct kf_whole *whole)
 		kf_explain(whole->verdict, &words);
 	else
 		kf_buf_puts(&words, "not judged yet\n");
+	if (whole->second)
+		explain_second(whole->second, &words);
 	print_text(kf_buf_str(&words), words.len, true);
 	kf_buf_release(&words);
 }
@@ -416,6 +476,8 @@ json_t *kf_whole_to_json(const struct kf_whole *whole)
 	set(o, "diff", buf_to_json(&whole->diff, whole->parent != NULL));
 	if (whole->verdict)
 		json_object_set(o, "verdict", whole->verdict);
+	if (whole->second)
+		json_object_set(o, "judged_again", whole->second);
 	set(o, "advice", whole->advice ? json_incref(whole->advice) :
 	    json_null());
 	set(o, "profile", whole->profile ? json_incref(whole->profile) :

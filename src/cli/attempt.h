@@ -29,6 +29,7 @@ struct kf_whole {
 	struct kf_buf reply, reasoning;
 	json_t *source;			/* owned; [{"name","text"}] */
 	json_t *verdict;		/* owned; NULL until judged */
+	json_t *second;			/* owned; of its second judgement; NULL */
 	json_t *advice;			/* owned; a row of kf_store_advices: what
 					   it was advised; NULL: nothing */
 	json_t *profile;		/* owned; of its program, as

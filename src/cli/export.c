@@ -260,8 +260,7 @@ static enum kf_code take_best(const struct run *run, const json_t *row,
 			      struct kf_err *err)
 {
 	struct kf_attempts attempts = { 0 };
-	struct kf_policy_attempt *policy = NULL;
-	size_t count, best;
+	const struct kf_attempt *best;
 	enum kf_code code;
 
 	*found = false;
@@ -269,22 +268,20 @@ static enum kf_code take_best(const struct run *run, const json_t *row,
 				&attempts, err);
 	if (code)
 		goto out;
-	count = kf_attempts_judged(&attempts);
-	policy = kf_attempts_for_policy(&attempts, count);
-	best = kf_policy_best(policy, count);
-	if (best == KF_POLICY_NO_ATTEMPT)
+	best = kf_attempts_best(&attempts);
+	if (!best)
 		goto out;
 	*found = true;
-	item->candidate = attempts.attempt[best].candidate;
-	attempts.attempt[best].candidate = (struct kf_candidate) { 0 };
+	item->candidate = best->candidate;
+	attempts.attempt[best - attempts.attempt].candidate =
+		(struct kf_candidate) { 0 };
 	if (run->strict)
 		item->verdict = kf_format(
 			"Judged correct by kforge: attempt %u of run %s%s.",
-			attempts.attempt[best].number, run->dir,
+			best->number, run->dir,
 			json_object_get(json_object_get(row, "info"), "shapes")
 			? ", on all of its shapes" : "");
 out:
-	free(policy);
 	kf_attempts_release(&attempts);
 	return code;
 }

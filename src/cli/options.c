@@ -6,7 +6,8 @@
 #include "cli/attempt.h"
 #include "executor/words.h"
 
-enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, REAL, POSITIVE, CHOICE };
+enum option_kind { FLAG, COUNTER, TEXT, LIST, COUNT, COUNT_OR_0, REAL, POSITIVE,
+		   CHOICE };
 
 struct option {
 	char letter;			/* 0: none */
@@ -16,7 +17,7 @@ struct option {
 	enum option_kind kind;
 	size_t offset;			/* in struct kf_options */
 	const struct kf_word *choice;	/* ends with a NULL name */
-	uint64_t most;			/* COUNT, REAL: its ceiling; 0: none */
+	uint64_t most;			/* of a number: its ceiling; 0: none */
 };
 
 static const struct kf_word as_choice[] = {
@@ -78,6 +79,7 @@ static const struct option option_table[] = {
 	{ 0, "baseline", "HOW", "live (default): the reference in turn with the program; stored: the last one measured; none", CHOICE, AT(baseline), kf_words_baseline, 0 },
 	{ 0, "calls", "N", "a fixed plan of N calls instead of measuring until the interval is narrow", COUNT, AT(calls), NULL, 100000000 },
 	{ 0, "seed", "N", "of the secret order of calls (default: random)", COUNT, AT(seed), NULL, INT64_MAX },
+	{ 0, "rejudge", "N", "at the end judge the best N of a problem again, on data drawn anew (default: 3; 0: none)", COUNT_OR_0, AT(rejudge), NULL, KF_REJUDGE_MAX },
 	{ 0, "stop-after", "STAGE", "build: does it compile; values: is it right; time (default): how fast is it", CHOICE, AT(stop_after), kf_words_stop_after, 0 },
 	{ 0, "threads", "N", "for programs and references alike (default: all cores)", COUNT, AT(threads), NULL, 4096 },
 	{ 0, "sandbox", "TIER", "strict (default); weak: go on where namespaces are refused", CHOICE, AT(sandbox), kf_words_sandbox, 0 },
@@ -121,6 +123,7 @@ void kf_options_init(struct kf_options *options)
 	*options = (struct kf_options) {
 		.platform = "cpu",
 		.attempts = 5,
+		.rejudge = KF_REJUDGE_UNSAID,
 		.target = (double)NAN,
 		.temperature = (double)NAN,
 		.reply_timeout_s = 3600,
@@ -290,11 +293,13 @@ static enum kf_code set_choice(const struct option *o, const char *value,
 static enum kf_code set_count(const struct option *o, const char *value,
 			      uint64_t *out, struct kf_err *err)
 {
+	bool positive = o->kind == COUNT;
 	uint64_t count;
 
-	if (!kf_parse_u64(value, &count) || !count)
+	if (!kf_parse_u64(value, &count) || (positive && !count))
 		return kf_fail(err, KF_E_INPUT, "--%s wants a whole number "
-			       "above 0, not '%s'", o->name, value);
+			       "%s 0, not '%s'", o->name,
+			       positive ? "above" : "of at least", value);
 	if (o->most && count > o->most)
 		return kf_fail(err, KF_E_INPUT, "--%s can be at most %llu, "
 			       "not %s", o->name, (unsigned long long)o->most,
@@ -343,6 +348,7 @@ static enum kf_code set_value(const struct option *o, const char *value,
 	case CHOICE:
 		return set_choice(o, value, at, err);
 	case COUNT:
+	case COUNT_OR_0:
 		return set_count(o, value, at, err);
 	case REAL:
 	case POSITIVE:
@@ -534,8 +540,8 @@ static enum kf_code set_default_list(const struct option *o,
 static const char *spell(const struct option *o, const json_t *value,
 			 char text[32])
 {
-	bool number = o->kind == COUNT || o->kind == REAL ||
-		      o->kind == POSITIVE;
+	bool number = o->kind == COUNT || o->kind == COUNT_OR_0 ||
+		      o->kind == REAL || o->kind == POSITIVE;
 
 	if (json_is_string(value) && json_string_length(value) && o->value)
 		return json_string_value(value);

@@ -28,6 +28,7 @@ struct kf_options {
 	const char *cache, *profiler, *advisor, *profile, *release;
 	struct kf_list set, start, hide;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
+	uint64_t rejudge;
 	double target, temperature, reply_timeout_s;
 	double timeout_s, memory_gb;	/* 0: not given */
 	uint64_t jobs;			/* 0: as many as there are cores */

@@ -9,7 +9,7 @@ struct line {
 	const char *name;
 	const char *state;		/* of the best, else of the last attempt */
 	unsigned best_number, attempt_count, first_correct;
-	bool correct, conclusive;
+	bool correct, conclusive, judged_again;
 	bool health_known, healthy;
 	const char *unhealthy;		/* token of the reason, "" if healthy */
 	double time_ns, baseline_ns, speedup;
@@ -27,12 +27,27 @@ struct report {
 	bool marked;		/* a speed-up has been printed with a "~" */
 };
 
+static void take_best(struct line *line, const struct kf_attempt *best)
+{
+	struct kf_times times = kf_attempt_times(best);
+
+	line->correct = true;
+	line->state = kf_state_name(KF_CORRECT);
+	line->best_number = best->number;
+	line->judged_again = best->second.state != KF_STATE_NONE;
+	line->time_ns = times.time_ns;
+	line->baseline_ns = times.baseline_ns;
+	line->speedup = times.speedup;
+	line->conclusive = times.conclusive;
+	line->worst_speedup = best->worst_speedup;
+	line->worst_shape = best->worst_shape;
+}
+
 static struct line summarize(const char *name,
 			     const struct kf_attempts *attempts)
 {
 	size_t count = kf_attempts_judged(attempts);
-	struct kf_policy_attempt *p = kf_attempts_for_policy(attempts, count);
-	size_t best = kf_policy_best(p, count);
+	const struct kf_attempt *best = kf_attempts_best(attempts);
 	/* What --start gave is attempt 0, and was not asked for. */
 	bool started = count && !attempts->attempt[0].number;
 	struct line line = {
@@ -46,24 +61,13 @@ static struct line summarize(const char *name,
 	};
 
 	if (count)
-		line.state = kf_state_name(attempts->attempt[count - 1].state);
+		line.state = kf_state_name(kf_attempt_state(
+				&attempts->attempt[count - 1]));
 	for (size_t i = 0; i < count && !line.first_correct; i++)
-		if (p[i].state == KF_CORRECT)
+		if (kf_attempt_state(&attempts->attempt[i]) == KF_CORRECT)
 			line.first_correct = attempts->attempt[i].number;
-	if (best != KF_POLICY_NO_ATTEMPT) {
-		const struct kf_attempt *a = &attempts->attempt[best];
-
-		line.correct = true;
-		line.state = kf_state_name(a->state);
-		line.best_number = a->number;
-		line.time_ns = a->time_ns;
-		line.baseline_ns = a->baseline_ns;
-		line.speedup = a->speedup;
-		line.conclusive = a->conclusive;
-		line.worst_speedup = a->worst_speedup;
-		line.worst_shape = a->worst_shape;
-	}
-	free(p);
+	if (best)
+		take_best(&line, best);
 	return line;
 }
 
@@ -92,6 +96,23 @@ static void set(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
+static json_t *second_to_json(const struct kf_second *second)
+{
+	json_t *o = json_object();
+
+	set(o, "state", json_string(kf_state_name(second->state)));
+	set(o, "reason", json_string(second->reason));
+	set(o, "place", json_integer(second->place));
+	set(o, "of", json_integer(second->of));
+	set(o, "time_ns", kf_json_number(second->time_ns));
+	set(o, "baseline_ns", kf_json_number(second->baseline_ns));
+	set(o, "speedup", kf_json_number(second->speedup.ratio));
+	set(o, "speedup_low", kf_json_number(second->speedup.low));
+	set(o, "speedup_high", kf_json_number(second->speedup.high));
+	set(o, "conclusive", json_boolean(second->conclusive));
+	return o;
+}
+
 static json_t *attempts_to_json(const struct kf_attempts *attempts)
 {
 	json_t *list = json_array();
@@ -111,6 +132,8 @@ static json_t *attempts_to_json(const struct kf_attempts *attempts)
 		set(o, "speedup_high", kf_json_number(a->speedup_high));
 		set(o, "conclusive", json_boolean(a->conclusive));
 		set(o, "tokens", json_integer((json_int_t)a->tokens));
+		if (a->second.state)
+			set(o, "judged_again", second_to_json(&a->second));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -141,6 +164,7 @@ static json_t *line_to_json(const struct line *line, const json_t *health,
 	set(o, "baseline_ns", kf_json_number(line->baseline_ns));
 	set(o, "speedup", kf_json_number(line->speedup));
 	set(o, "conclusive", json_boolean(line->conclusive));
+	set(o, "judged_again", json_boolean(line->judged_again));
 	if (!isnan(line->worst_speedup))
 		set(o, "worst_shape", json_pack("{s:s, s:f}", "name",
 						line->worst_shape, "speedup",

@@ -123,47 +123,117 @@ static void put_share(double share, struct kf_buf *out)
 		kf_buf_printf(out, " %.2f |", share);
 }
 
-static const struct kf_attempt *attempt_of(const struct tables *t, size_t i,
-					   const struct kf_figure_attempt *best)
+/* The attempt that is figure number at: --start's has none. */
+static const struct kf_attempt *attempt_of(const struct kf_attempts *attempts,
+					   size_t at)
 {
-	size_t at = (size_t)(best - t->figure[i].attempt);
-
-	for (size_t k = 0; k < t->attempts[i].count; k++)
-		if (t->attempts[i].attempt[k].number && at-- == 0)
-			return &t->attempts[i].attempt[k];
+	for (size_t k = 0; k < attempts->count; k++)
+		if (attempts->attempt[k].number && at-- == 0)
+			return &attempts->attempt[k];
 	return NULL;
+}
+
+/* What a second judgement says is best; else the best figure. NULL: none. */
+static const struct kf_figure_attempt *best_of(const struct tables *t,
+					       size_t i)
+{
+	const struct kf_figure_problem *f = &t->figure[i];
+	const struct kf_attempt *best = kf_attempts_best(&t->attempts[i]);
+
+	for (size_t k = 0; best && best->second.state &&
+	     k < f->attempt_count; k++)
+		if (attempt_of(&t->attempts[i], k) == best)
+			return &f->attempt[k];
+	return kf_figure_best(f, f->attempt_count);
+}
+
+static const struct kf_attempt *attempt_at(const struct tables *t, size_t i,
+					   const struct kf_figure_attempt *at)
+{
+	return attempt_of(&t->attempts[i],
+			  (size_t)(at - t->figure[i].attempt));
 }
 
 static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
 {
 	const struct kf_figure_problem *f = &t->figure[i];
-	const struct kf_figure_attempt *best =
-		kf_figure_best(f, f->attempt_count);
-	const struct kf_attempt *a = best ? attempt_of(t, i, best) : NULL;
+	const struct kf_figure_attempt *best;
+	const struct kf_attempt *a;
 	const json_t *row = json_array_get(t->problems, i);
 	const json_t *healthy = json_object_get(json_object_get(row, "health"),
 						"healthy");
 	char time[32], baseline[32];
+	struct kf_times times;
 
 	kf_buf_printf(out, "| `%s`%s |", kf_json_str(row, "name", "?"),
 		      json_is_false(healthy) ? " (unhealthy)" : "");
 	for (size_t k = 0; k < f->attempt_count; k++)
 		kf_buf_printf(out, " %c", f->attempt[k].mark);
-	if (!a) {
+	best = best_of(t, i);
+	if (!best) {
 		kf_buf_puts(out, " | - | | | | | |\n");
 		return;
 	}
-	kf_cli_time(a->time_ns, time);
-	kf_cli_time(a->baseline_ns, baseline);
+	a = attempt_at(t, i, best);
+	times = kf_attempt_times(a);
+	kf_cli_time(times.time_ns, time);
+	kf_cli_time(times.baseline_ns, baseline);
 	kf_buf_printf(out, " | %u | %s | %s %s%s%s%s |", a->number, time,
 		      a->baseline, baseline, a->baseline_about[0] ? " (" : "",
 		      a->baseline_about, a->baseline_about[0] ? ")" : "");
 	for (int g = 0; g < KF_AGAINST_COUNT; g++)
 		put_ratio(best->ratio[g], out);
-	if (a->speedup_low > 0)
-		kf_buf_printf(out, " %.2f to %.2f%s", a->speedup_low,
-			      a->speedup_high, a->conclusive ? "" : " ~");
+	if (times.low > 0)
+		kf_buf_printf(out, " %.2f to %.2f%s", times.low, times.high,
+			      times.conclusive ? "" : " ~");
 	kf_buf_puts(out, " |\n");
+}
+
+static void put_second(const char *problem, const struct kf_attempt *a,
+		       struct kf_buf *out)
+{
+	const struct kf_second *s = &a->second;
+	char time[32];
+
+	kf_buf_printf(out, "| `%s` | %u |", problem, a->number);
+	if (s->place)
+		kf_buf_printf(out, " %u of %u |", s->place, s->of);
+	else
+		kf_buf_printf(out, " lost: %s, %s |", kf_state_name(s->state),
+			      s->reason);
+	put_ratio(a->speedup, out);
+	kf_cli_time(s->time_ns, time);
+	kf_buf_printf(out, " %s |", time);
+	put_ratio(s->speedup.ratio, out);
+	if (s->speedup.low > 0)
+		kf_buf_printf(out, " %.2f to %.2f%s", s->speedup.low,
+			      s->speedup.high, s->conclusive ? "" : " ~");
+	kf_buf_puts(out, " |\n");
+}
+
+#define SECOND_HEAD \
+	"\nJudged again at the end (docs/judging.md):\n\n" \
+	"| problem | attempt | place | at first | time | again | 95 % interval " \
+	"|\n|---|---|---|---|---|---|---|\n"
+
+/* Nothing where no problem's best was judged again. */
+static void put_second_all(const struct tables *t, struct kf_buf *out)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < t->count; i++)
+		for (size_t k = 0; k < t->attempts[i].count; k++) {
+			const struct kf_attempt *a =
+				&t->attempts[i].attempt[k];
+			const json_t *row = json_array_get(t->problems, i);
+
+			if (!a->second.state)
+				continue;
+			if (!begun)
+				kf_buf_puts(out, SECOND_HEAD);
+			begun = true;
+			put_second(kf_json_str(row, "name", "?"), a, out);
+		}
 }
 
 static void put_counts(size_t n, const struct kf_figures *f, struct kf_buf *out)
@@ -235,6 +305,7 @@ static void put_run(const struct tables *t, struct kf_buf *out)
 		    "|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < t->count; i++)
 		put_problem(t, i, out);
+	put_second_all(t, out);
 	kf_buf_puts(out, "\nc correct, m mismatch, r runtime error, b does not "
 		    "compile, g no program in the reply; ~ not conclusive. "
 		    "Speed-ups are against eager PyTorch (or a C problem's "
@@ -245,19 +316,38 @@ static void put_run(const struct tables *t, struct kf_buf *out)
 
 /* --- JSON ----------------------------------------------------------------- */
 
+static json_t *seconds_to_json(const struct kf_attempts *attempts)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < attempts->count; i++) {
+		const struct kf_attempt *a = &attempts->attempt[i];
+
+		if (!a->second.state)
+			continue;
+		json_array_append_new(list, json_pack(
+			"{s:i, s:s, s:s, s:i, s:o}", "attempt",
+			(int)a->number, "state",
+			kf_state_name(a->second.state), "reason",
+			a->second.reason, "place", (int)a->second.place,
+			"speedup", kf_json_number(a->second.speedup.ratio)));
+	}
+	return list;
+}
+
 static json_t *problem_to_json(const struct tables *t, size_t i)
 {
 	const struct kf_figure_problem *f = &t->figure[i];
-	const struct kf_figure_attempt *best =
-		kf_figure_best(f, f->attempt_count);
+	const struct kf_figure_attempt *best = best_of(t, i);
 	const json_t *row = json_array_get(t->problems, i);
 	json_t *list = json_array(), *json;
 
 	for (size_t k = 0; k < f->attempt_count; k++)
 		json_array_append_new(list, json_stringn(&f->attempt[k].mark,
 							 1));
-	json = json_pack("{s:s, s:o}", "problem",
-			 kf_json_str(row, "name", "?"), "states", list);
+	json = json_pack("{s:s, s:o, s:o}", "problem",
+			 kf_json_str(row, "name", "?"), "states", list,
+			 "judged_again", seconds_to_json(&t->attempts[i]));
 	json_object_set(json, "health", json_object_get(row, "health"));
 	for (enum kf_against g = 0; best && g < KF_AGAINST_COUNT; g++)
 		json_object_set_new(json, kf_against_name(g),

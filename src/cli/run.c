@@ -241,7 +241,9 @@ static int resume(const struct kf_options *options, const char **argument,
 		  size_t argument_count)
 {
 	struct kf_run_spec spec = { .model = options->model,
-				    .advisor = options->advisor };
+				    .advisor = options->advisor,
+				    .rejudge_count = (unsigned)options->rejudge,
+	};
 	struct kf_err err = { 0 };
 	char *run_dir = NULL;
 	struct kf_log log;
@@ -270,8 +272,8 @@ const struct kf_command kf_command_run = {
 		   "start set size dtype "
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "
-		   "rules libraries baseline calls seed threads sandbox "
-		   "python cache executor "
+		   "rules libraries baseline calls seed rejudge threads "
+		   "sandbox python cache executor "
 		   "json quiet verbose help",
 	.argument_min = 1,
 	.argument_max = KF_PROBLEMS_MAX,
@@ -282,7 +284,7 @@ const struct kf_command kf_command_resume = {
 	.name = "resume",
 	.arguments = "[RUN]",
 	.summary = "go on with a run that was stopped (default: the latest)",
-	.options = "model advisor json quiet verbose help",
+	.options = "model advisor rejudge json quiet verbose help",
 	.argument_max = 1,
 	.run = resume,
 };

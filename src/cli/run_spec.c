@@ -50,6 +50,7 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 		.seed = options->seed,
 		.call_count_fixed = (unsigned)options->calls,
 		.force = options->force,
+		.rejudge_count = (unsigned)options->rejudge,
 	};
 }
 

@@ -20,6 +20,7 @@ struct lane {
 	unsigned best_number;
 	bool has_best, conclusive;
 	double time_ns, speedup;	/* of the best; NaN */
+	unsigned again, lost;	/* judged again; of them: no longer correct */
 	uint64_t tokens;
 	char last_step[32];	/* when; "" */
 	bool ended;
@@ -105,18 +106,33 @@ static bool policy_stops(const struct status *status, struct kf_store *store,
 static void read_best(const struct kf_attempts *attempts, size_t judged,
 		      struct lane *lane)
 {
-	struct kf_policy_attempt *p = kf_attempts_for_policy(attempts, judged);
-	size_t best = kf_policy_best(p, judged);
+	const struct kf_attempt *best = kf_attempts_best(attempts);
+	struct kf_times times;
 
-	free(p);
+	for (size_t i = 0; i < judged; i++) {
+		enum kf_state again = attempts->attempt[i].second.state;
+
+		lane->again += again != KF_STATE_NONE;
+		lane->lost += again && again != KF_CORRECT;
+	}
 	lane->time_ns = lane->speedup = (double)NAN;
-	if (best == KF_POLICY_NO_ATTEMPT)
+	if (!best)
 		return;
+	times = kf_attempt_times(best);
 	lane->has_best = true;
-	lane->best_number = attempts->attempt[best].number;
-	lane->time_ns = attempts->attempt[best].time_ns;
-	lane->speedup = attempts->attempt[best].speedup;
-	lane->conclusive = attempts->attempt[best].conclusive;
+	lane->best_number = best->number;
+	lane->time_ns = times.time_ns;
+	lane->speedup = times.speedup;
+	lane->conclusive = times.conclusive;
+}
+
+/* Judged once, where it is to be done twice. */
+static bool to_be_judged_again(const struct status *status,
+			       const struct kf_attempts *attempts)
+{
+	const struct kf_attempt *best = kf_attempts_best(attempts);
+
+	return setting(status, "rejudge") && best && !best->second.state;
 }
 
 static void read_step(const struct status *status, struct kf_store *store,
@@ -144,6 +160,11 @@ static void read_step(const struct status *status, struct kf_store *store,
 		lane->number = last->number;
 		lane->ended = judged == attempts->count &&
 			      policy_stops(status, store, attempts, judged);
+		if (lane->ended && to_be_judged_again(status, attempts)) {
+			lane->ended = false;
+			lane->step = "judging again";
+			lane->number = 0;
+		}
 	}
 	if (lane->ended && attempts->count)
 		lane->step = "done";
@@ -300,6 +321,8 @@ static json_t *lane_to_json(const struct status *status,
 	set(o, "time_ns", kf_json_number(lane->time_ns));
 	set(o, "speedup", kf_json_number(lane->speedup));
 	set(o, "conclusive", json_boolean(lane->conclusive));
+	set(o, "judged_again", json_integer(lane->again));
+	set(o, "lost_again", json_integer(lane->lost));
 	set(o, "tokens", json_integer((json_int_t)lane->tokens));
 	return o;
 }
@@ -359,9 +382,14 @@ static void print_lane(const struct status *status, const struct lane *lane)
 		snprintf(best, sizeof(best), "attempt %u", lane->best_number);
 	kf_cli_time(lane->time_ns, time);
 	kf_cli_ratio(lane->speedup, lane->conclusive, ratio);
-	printf("%-20s %-8s %-12s %-20s %-11s %10s %9s %9llu\n", lane->name,
+	printf("%-20s %-8s %-13s %-20s %-11s %10s %9s %9llu", lane->name,
 	       done, step, lane->state[0] ? lane->state : "-", best, time,
 	       ratio, (unsigned long long)lane->tokens);
+	if (lane->again)
+		printf("  %u judged again", lane->again);
+	if (lane->lost)
+		printf(", %u no longer correct", lane->lost);
+	putchar('\n');
 }
 
 static void print_status(const struct status *status)
@@ -382,7 +410,7 @@ static void print_status(const struct status *status)
 		printf(" of %llu", (unsigned long long)
 		       setting(status, "budget_tokens"));
 	printf("\nlast step  %s\n\n", ago);
-	printf("%-20s %-8s %-12s %-20s %-11s %10s %9s %9s\n", "problem",
+	printf("%-20s %-8s %-13s %-20s %-11s %10s %9s %9s\n", "problem",
 	       "attempts", "step", "last state", "best", "time", "speed-up",
 	       "tokens");
 	for (size_t i = 0; i < status->lane_count; i++)

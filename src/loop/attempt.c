@@ -33,6 +33,7 @@ void kf_attempts_release(struct kf_attempts *list)
 		kf_candidate_release(&list->attempt[i].candidate);
 		free(list->attempt[i].feedback);
 		json_decref(list->attempt[i].profile);
+		json_decref(list->attempt[i].second.verdict);
 	}
 	free(list->attempt);
 	*list = (struct kf_attempts) { 0 };
@@ -209,6 +210,46 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 	return KF_OK;
 }
 
+void kf_attempt_second_take(struct kf_attempt *attempt, json_t *verdict)
+{
+	const json_t *ratio = json_object_get(verdict, "speedup");
+	struct kf_second *s = &attempt->second;
+	const double nan = (double)NAN;
+
+	json_decref(s->verdict);
+	*s = (struct kf_second) {
+		.state = kf_state_by_name(kf_json_str(verdict, "state", "")),
+		.place = (unsigned)kf_json_int(verdict, "place", 0),
+		.of = (unsigned)kf_json_int(verdict, "of", 0),
+		.time_ns = kf_json_real(verdict, "time_ns", nan),
+		.baseline_ns = kf_json_real(verdict, "baseline_ns", nan),
+		.speedup = {
+			.ratio = kf_json_real(ratio, "ratio", nan),
+			.low = kf_json_real(ratio, "low", nan),
+			.high = kf_json_real(ratio, "high", nan),
+		},
+		.conclusive = kf_json_bool(verdict, "conclusive", false),
+		.verdict = verdict,
+	};
+	snprintf(s->reason, sizeof(s->reason), "%s",
+		 kf_json_str(verdict, "reason", ""));
+}
+
+static enum kf_code load_second(const struct kf_attempt_row *row,
+				struct kf_attempt *a, struct kf_err *err)
+{
+	json_t *verdict = NULL;
+	enum kf_code code;
+
+	if (!row->second_json)
+		return KF_OK;
+	code = kf_json_parse(row->second_json, strlen(row->second_json),
+			     "a stored second verdict", &verdict, err);
+	if (!code)
+		kf_attempt_second_take(a, verdict);
+	return code;
+}
+
 static enum kf_code load(struct kf_store *store, int64_t problem_id,
 			 bool texts, struct kf_attempts *out,
 			 struct kf_err *err)
@@ -223,6 +264,8 @@ static enum kf_code load(struct kf_store *store, int64_t problem_id,
 		struct kf_attempt *attempt = kf_attempts_append(out);
 
 		code = load_verdict(&row[i], attempt, err);
+		if (!code)
+			code = load_second(&row[i], attempt, err);
 		if (!code && texts)
 			code = load_texts(store, &row[i], attempt, err);
 	}
@@ -269,6 +312,45 @@ struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
 				isfinite(l->attempt[i].speedup),
 		};
 	return out;
+}
+
+enum kf_state kf_attempt_state(const struct kf_attempt *attempt)
+{
+	return attempt->second.state ? attempt->second.state : attempt->state;
+}
+
+struct kf_times kf_attempt_times(const struct kf_attempt *a)
+{
+	const struct kf_second *s = &a->second;
+
+	if (s->time_ns > 0)
+		return (struct kf_times) {
+			s->time_ns, s->baseline_ns, s->speedup.ratio,
+			s->speedup.low, s->speedup.high, s->conclusive,
+		};
+	return (struct kf_times) {
+		a->time_ns, a->baseline_ns, a->speedup, a->speedup_low,
+		a->speedup_high, a->conclusive,
+	};
+}
+
+const struct kf_attempt *kf_attempts_best(const struct kf_attempts *list)
+{
+	size_t count = kf_attempts_judged(list), best;
+	struct kf_policy_attempt *p;
+	bool again = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (list->attempt[i].second.place == 1)
+			return &list->attempt[i];
+		again |= list->attempt[i].second.state != KF_STATE_NONE;
+	}
+	if (again)
+		return NULL;
+	p = kf_attempts_for_policy(list, count);
+	best = kf_policy_best(p, count);
+	free(p);
+	return best == KF_POLICY_NO_ATTEMPT ? NULL : &list->attempt[best];
 }
 
 static struct kf_prompt_shape shape_of(const struct kf_target *target)

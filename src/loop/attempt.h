@@ -14,6 +14,18 @@
 
 #define KF_ATTEMPT_SUMMARY 240
 
+/* Of its second judgement, when the run ended (rejudge.h). */
+struct kf_second {
+	enum kf_state state;		/* NONE: it was judged once only */
+	char reason[48];
+	unsigned place, of;		/* 1 of 3: the best of three; 0: not
+					   correct */
+	double time_ns, baseline_ns;
+	struct kf_ratio speedup;
+	bool conclusive;
+	json_t *verdict;		/* owned; as it is stored */
+};
+
 struct kf_attempt {
 	int64_t id;			/* in the store */
 	unsigned number;		/* 1..; 0 is the program given by --start */
@@ -37,6 +49,7 @@ struct kf_attempt {
 	double worst_speedup;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */
 	uint64_t tokens;		/* in and out */
+	struct kf_second second;
 };
 
 struct kf_attempts {			/* of one problem, by number */
@@ -61,6 +74,21 @@ KF_MUST_CHECK enum kf_code kf_attempts_load_verdicts(struct kf_store *store,
 
 /* How many of them are judged (the last one may be on its way). */
 size_t kf_attempts_judged(const struct kf_attempts *list);
+/* Which program is the best: by the second judgements where there are any, else
+ * kf_policy_best. NULL: none is correct. */
+const struct kf_attempt *kf_attempts_best(const struct kf_attempts *list);
+/* Its state, which a second judgement that went wrong has changed. */
+enum kf_state kf_attempt_state(const struct kf_attempt *attempt);
+/* What it took: at the second judgement, if it was timed there, for the first
+ * one's times are those by which it was picked. */
+struct kf_times {
+	double time_ns, baseline_ns;	/* NaN if unknown, as all of it */
+	double speedup, low, high;
+	bool conclusive;
+};
+struct kf_times kf_attempt_times(const struct kf_attempt *attempt);
+/* Takes verdict over, which is as kf_store_second has it. */
+void kf_attempt_second_take(struct kf_attempt *attempt, json_t *verdict);
 /* For the policy; caller frees. */
 struct kf_policy_attempt *kf_attempts_for_policy(const struct kf_attempts *l,
 						 size_t count);

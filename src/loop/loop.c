@@ -5,7 +5,8 @@
  *	problem -> prompt -> reply -> candidate -> verdict
  *		-> profile -> advice -> what next
  *
- * The last three are of the best program so far, once there is one.
+ * The last three are of the best program so far, once there is one. When no
+ * attempt is left the best few are judged once more (rejudge.h).
  * What each stage yields is in the store before the next one begins, so a run
  * that was killed goes on at the stage where it stopped. run.c calls this for
  * each problem of a run.
@@ -15,12 +16,11 @@
 #include <math.h>
 
 #include "executor/away.h"
-#include "executor/shapes.h"
 #include "loop/advise.h"
 #include "loop/ask.h"
 #include "loop/prompting.h"
 #include "loop/publish.h"
-#include "loop/settings.h"
+#include "loop/rejudge.h"
 
 static bool canceled(const struct kf_run *run)
 {
@@ -249,19 +249,7 @@ static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 		strcmp(run->spec->profile, "none") != 0;
 	char *folder = kf_format("%s/%s-%u", run->work_dir,
 				 lane->target.problem.name, attempt->number);
-	struct kf_job job = {
-		.platform = (char *)(uintptr_t)run->spec->setup.platform,
-		.form = (char *)(uintptr_t)run->spec->setup.form,
-		.rules = run->spec->rules,
-		.libraries = run->spec->libraries,
-		.baseline = run->spec->setup.baseline,
-		.seed = run->spec->seed,
-		.calls = run->spec->call_count_fixed,
-		.threads = run->spec->setup.threads,
-		.sandbox = run->spec->setup.tier_min,
-		.profile = profiled ? (char *)(uintptr_t)run->spec->profile :
-			NULL,
-	};
+	struct kf_job job = kf_run_job(run);
 	struct kf_job_spec spec = {
 		.setup = &run->setup,
 		.target = &lane->target,
@@ -272,6 +260,8 @@ static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 	struct kf_verdict verdict = { 0 };
 	enum kf_code code;
 
+	if (profiled)
+		job.profile = (char *)(uintptr_t)run->spec->profile;
 	kf_lane_tell(lane, (struct kf_event) { .kind = KF_EVENT_JUDGING,
 				       .attempt = attempt });
 	code = run->setup.away ? kf_away_judge(&spec, &verdict, err) :
@@ -437,12 +427,13 @@ static struct kf_attempt *current_attempt(struct kf_lane *lane,
 	return attempt;
 }
 
-static enum kf_code run_attempts(struct kf_lane *lane, struct kf_err *err)
+static enum kf_code run_attempts(struct kf_lane *lane,
+				 enum kf_policy_kind *stop,
+				 struct kf_err *err)
 {
 	struct kf_policy_next next = decide(lane);
 	struct kf_attempt *attempt;
 	enum kf_code code = KF_OK;
-	size_t best;
 
 	while (!code && !lane->budget_spent &&
 	       (!kf_policy_stops(next.kind) ||
@@ -458,88 +449,24 @@ static enum kf_code run_attempts(struct kf_lane *lane, struct kf_err *err)
 	if (!code && next.kind == KF_POLICY_STOP_BOUND)
 		code = kf_lane_keep_bound(lane,
 				&lane->attempts.attempt[next.best], err);
-	if (code)
-		return code;
-	best = best_index(&lane->attempts);
-	lane->run->summary->correct_count += best != KF_POLICY_NO_ATTEMPT;
-	lane->run->summary->budget_spent |= lane->budget_spent;
+	*stop = next.kind;
+	return code;
+}
+
+static void tell_end(const struct kf_lane *lane, enum kf_policy_kind stop)
+{
+	const struct kf_attempt *best = kf_attempts_best(&lane->attempts);
+	struct kf_run_summary *summary = lane->run->summary;
+
+	summary->correct_count += best != NULL;
+	summary->budget_spent |= lane->budget_spent;
 	kf_lane_tell(lane, (struct kf_event) {
 		.kind = KF_EVENT_STOP,
-		.best = best == KF_POLICY_NO_ATTEMPT ? NULL :
-			&lane->attempts.attempt[best],
+		.best = best,
 		.best_path = lane->best_path,
 		.line = lane->budget_spent ? "token budget spent" :
-			kf_policy_kind_name(next.kind),
+			kf_policy_kind_name(stop),
 	});
-	return KF_OK;
-}
-
-/* The session before may have been killed between the verdict and this. */
-static enum kf_code publish_again(struct kf_lane *lane, struct kf_err *err)
-{
-	size_t best = best_index(&lane->attempts), count = 0;
-	struct kf_attempt_row *row = NULL;
-	const struct kf_attempt *attempt;
-	json_t *verdict = NULL;
-	enum kf_code code;
-
-	if (best == KF_POLICY_NO_ATTEMPT)
-		return KF_OK;
-	attempt = &lane->attempts.attempt[best];
-	code = kf_store_attempts(lane->run->store, lane->problem_id, &row,
-				 &count, err);
-	for (size_t i = 0; !code && i < count; i++)
-		if (row[i].id == attempt->id)
-			code = kf_json_parse(row[i].verdict_json,
-					     strlen(row[i].verdict_json),
-					     "a stored verdict", &verdict,
-					     err);
-	if (!code)
-		code = kf_publish_best(kf_store_dir(lane->run->store),
-				       &lane->target.problem, attempt,
-				       verdict, &lane->best_path, err);
-	json_decref(verdict);
-	kf_attempt_rows_free(row, count);
-	return code;
-}
-
-/* A problem in all shapes on which programs are judged: *out is an array of
- * *count, for kf_shapes_problems_free. */
-static enum kf_code shapes_from_store(struct kf_run *run, const json_t *row,
-				      struct kf_problem **out, size_t *count,
-				      struct kf_err *err)
-{
-	const json_t *shapes = json_object_get(json_object_get(row, "info"),
-					       "shapes");
-	enum kf_code code = KF_OK;
-
-	*count = json_array_size(shapes) ? json_array_size(shapes) : 1;
-	*out = kf_alloc(*count * sizeof(**out));
-	for (size_t i = 0; !code && i < *count; i++)
-		code = kf_settings_problem(run->store, row,
-					   json_array_get(shapes, i),
-					   &(*out)[i], err);
-	return code;
-}
-
-static enum kf_code open_target(struct kf_run *run, const json_t *row,
-				struct kf_target *out, struct kf_err *err)
-{
-	struct kf_problem *problem;
-	enum kf_code code;
-	size_t count;
-
-	code = shapes_from_store(run, row, &problem, &count, err);
-	if (!code)
-		code = run->setup.away ?
-		       kf_away_open_take_shapes(&run->setup, problem, count,
-						out, err) :
-		       kf_target_open_take_shapes(&run->setup, problem, count,
-						  out, err);
-	kf_shapes_problems_free(problem, count);
-	return code || run->setup.away ? code :
-	       kf_evaluate_check_calls(&out->problem, &out->bundle,
-				       run->spec->call_count_fixed, err);
 }
 
 /* A problem that is refused does not stop the others of its run. */
@@ -561,9 +488,10 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 		.run = run,
 		.problem_id = kf_json_int(row, "id", 0),
 	};
+	enum kf_policy_kind stop = KF_POLICY_STOP_ATTEMPTS;
 	enum kf_code code;
 
-	code = open_target(run, row, &lane.target, err);
+	code = kf_run_open_target(run, &run->setup, row, &lane.target, err);
 	code = kf_run_check_health(run, lane.problem_id, &lane.target, code,
 				   err);
 	if (code) {
@@ -574,12 +502,20 @@ enum kf_code kf_run_problem(struct kf_run *run, const json_t *row,
 					.bundle = &lane.target.bundle });
 	code = kf_attempts_load(run->store, lane.problem_id, &lane.attempts,
 				err);
+	/* The session before may have been killed before this. */
 	if (!code)
-		code = publish_again(&lane, err);
+		code = kf_publish_from_store(run->store, lane.problem_id,
+					     &lane.target.problem,
+					     &lane.attempts, &lane.best_path,
+					     err);
 	if (!code)
 		code = begin_from_files(&lane, err);
 	if (!code)
-		code = run_attempts(&lane, err);
+		code = run_attempts(&lane, &stop, err);
+	if (!code)
+		code = kf_lane_rejudge(&lane, row, err);
+	if (!code)
+		tell_end(&lane, stop);
 out:
 	kf_look_release(&lane.look);
 	kf_attempts_release(&lane.attempts);

@@ -6,6 +6,8 @@
 #ifndef KF_LOOP_H
 #define KF_LOOP_H
 
+#include <limits.h>
+
 #include "loop/attempt.h"
 #include "executor/job.h"
 
@@ -35,7 +37,13 @@ struct kf_run_spec {
 	uint64_t seed;			/* 0: random */
 	unsigned call_count_fixed;
 	bool force;			/* work on unhealthy problems too */
+	unsigned rejudge_count;		/* judged again at the end: at most
+					   KF_REJUDGE_MAX, 0: none, or
+					   KF_REJUDGE_UNSAID */
 };
+
+#define KF_REJUDGE_MAX		8
+#define KF_REJUDGE_UNSAID	UINT_MAX	/* as before; 3 in a new run */
 
 #define KF_REPLY_TOKENS 32768u
 
@@ -82,7 +90,8 @@ struct kf_run_summary {
 
 /* Begins a run (run_dir must not hold one) or, with resume, goes on with the
  * one in run_dir: then the settings stored there replace the spec's but for
- * run_dir, setup.log, setup.cancel and, if given, model and advisor. On
+ * run_dir, setup.log, setup.cancel and, if given, model, advisor and
+ * rejudge_count. On
  * KF_E_CANCELED and any other failure the run can be resumed: nothing paid for
  * is lost. Only a new run that fails before its first attempt is removed again,
  * for there is nothing to go on with; out->problem_count is 0 then. */

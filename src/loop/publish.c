@@ -20,6 +20,9 @@ static enum kf_code write_verdict(const char *dir,
 
 	json_object_set_new(whole, "attempt",
 			    json_integer((json_int_t)attempt->number));
+	if (attempt->second.verdict)
+		json_object_set(whole, "judged_again",
+				attempt->second.verdict);
 	code = kf_json_write(path, whole, err);
 	json_decref(whole);
 	free(path);
@@ -85,5 +88,56 @@ enum kf_code kf_publish_best(const char *run_dir,
 	(void)!kf_temporary_remove(&made, NULL);
 	free(best);
 	*path = dir;
+	return code;
+}
+
+static enum kf_code verdict_of(struct kf_store *store, int64_t problem_id,
+			       int64_t attempt_id, json_t **out,
+			       struct kf_err *err)
+{
+	struct kf_attempt_row *row = NULL;
+	size_t count = 0;
+	enum kf_code code = kf_store_attempts(store, problem_id, &row, &count,
+					      err);
+
+	*out = NULL;
+	for (size_t i = 0; !code && i < count; i++)
+		if (row[i].id == attempt_id)
+			code = kf_json_parse(row[i].verdict_json,
+					     strlen(row[i].verdict_json),
+					     "a stored verdict", out, err);
+	kf_attempt_rows_free(row, count);
+	return code;
+}
+
+static enum kf_code withdraw(const char *run_dir,
+			     const struct kf_problem *problem,
+			     struct kf_err *err)
+{
+	char *dir = kf_publish_path(run_dir, problem);
+	enum kf_code code = kf_remove_tree(dir, err);
+
+	free(dir);
+	return code;
+}
+
+enum kf_code kf_publish_from_store(struct kf_store *store, int64_t problem_id,
+				   const struct kf_problem *problem,
+				   const struct kf_attempts *attempts,
+				   char **path, struct kf_err *err)
+{
+	const struct kf_attempt *best = kf_attempts_best(attempts);
+	json_t *verdict = NULL;
+	enum kf_code code;
+
+	free(*path);
+	*path = NULL;
+	if (!best)
+		return withdraw(kf_store_dir(store), problem, err);
+	code = verdict_of(store, problem_id, best->id, &verdict, err);
+	if (!code)
+		code = kf_publish_best(kf_store_dir(store), problem, best,
+				       verdict, path, err);
+	json_decref(verdict);
 	return code;
 }

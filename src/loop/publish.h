@@ -10,6 +10,13 @@
 /* Caller frees. */
 char *kf_publish_path(const char *run_dir, const struct kf_problem *problem);
 
+/* What is best by what the store has of the problem: nothing stays there if
+ * nothing is. *path, which is freed before, becomes the folder or NULL. */
+KF_MUST_CHECK enum kf_code kf_publish_from_store(struct kf_store *store,
+		int64_t problem_id, const struct kf_problem *problem,
+		const struct kf_attempts *attempts, char **path,
+		struct kf_err *err);
+
 /* Replaces the whole folder. *path (caller frees) is the folder. */
 KF_MUST_CHECK enum kf_code kf_publish_best(const char *run_dir,
 		const struct kf_problem *problem,

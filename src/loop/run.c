@@ -1,11 +1,14 @@
 /* A run: its settings, its problems, and going on with one that was stopped. */
 #include "loop/run.h"
 
-#include "executor/shapes.h"
 #include <dirent.h>
 
+#include "executor/away.h"
+#include "executor/shapes.h"
 #include "loop/settings.h"
 #include "store/advice.h"
+
+#define REJUDGE_COUNT 3		/* unless another number was asked for */
 
 /* Its texts go to the store, one for each shape. */
 static enum kf_code add_shapes(struct kf_run *run,
@@ -83,6 +86,63 @@ static enum kf_code add_problems(struct kf_run *run, struct kf_err *err)
 	json_decref(seen);
 	json_decref(kept);
 	return code;
+}
+
+/* A problem in all shapes on which programs are judged: *out is an array of
+ * *count, for kf_shapes_problems_free. */
+static enum kf_code shapes_from_store(struct kf_run *run, const json_t *row,
+				      struct kf_problem **out, size_t *count,
+				      struct kf_err *err)
+{
+	const json_t *shapes = json_object_get(json_object_get(row, "info"),
+					       "shapes");
+	enum kf_code code = KF_OK;
+
+	*count = json_array_size(shapes) ? json_array_size(shapes) : 1;
+	*out = kf_alloc(*count * sizeof(**out));
+	for (size_t i = 0; !code && i < *count; i++)
+		code = kf_settings_problem(run->store, row,
+					   json_array_get(shapes, i),
+					   &(*out)[i], err);
+	return code;
+}
+
+enum kf_code kf_run_open_target(struct kf_run *run, struct kf_setup *setup,
+				const json_t *row, struct kf_target *out,
+				struct kf_err *err)
+{
+	struct kf_problem *problem;
+	enum kf_code code;
+	size_t count;
+
+	code = shapes_from_store(run, row, &problem, &count, err);
+	if (!code)
+		code = setup->away ?
+		       kf_away_open_take_shapes(setup, problem, count,
+						out, err) :
+		       kf_target_open_take_shapes(setup, problem, count,
+						  out, err);
+	kf_shapes_problems_free(problem, count);
+	return code || setup->away ? code :
+	       kf_evaluate_check_calls(&out->problem, &out->bundle,
+				       run->spec->call_count_fixed, err);
+}
+
+struct kf_job kf_run_job(const struct kf_run *run)
+{
+	const struct kf_run_spec *spec = run->spec;
+
+	return (struct kf_job) {
+		.platform = (char *)(uintptr_t)spec->setup.platform,
+		.form = (char *)(uintptr_t)spec->setup.form,
+		.rules = spec->rules,
+		.libraries = spec->libraries,
+		.baseline = spec->setup.baseline,
+		.seed = spec->seed,
+		.calls = spec->call_count_fixed,
+		.threads = spec->setup.threads,
+		.sandbox = spec->setup.tier_min,
+	};
 }
 
 /* What earlier sessions of this run have used. */
@@ -254,6 +314,8 @@ static enum kf_code resume_with(const struct kf_run_spec *given,
 		settings.spec.model = given->model;
 	if (given->advisor)
 		settings.spec.advisor = given->advisor;
+	if (given->rejudge_count != KF_REJUDGE_UNSAID)
+		settings.spec.rejudge_count = given->rejudge_count;
 	tidy_work_dir(store);
 	code = run_with(&settings.spec, store, watch, out, err);
 out:
@@ -285,14 +347,17 @@ static bool has_attempts(struct kf_store *store)
 
 /* A new run that failed before it had an attempt leaves nothing behind: its
  * settings are what was wrong, and they cannot be resumed into right ones. */
-enum kf_code kf_loop_run(const struct kf_run_spec *spec, bool resume,
+enum kf_code kf_loop_run(const struct kf_run_spec *given, bool resume,
 			 const struct kf_watch *watch,
 			 struct kf_run_summary *out, struct kf_err *err)
 {
+	struct kf_run_spec whole = *given, *spec = &whole;
 	struct kf_store *store = NULL;
 	enum kf_code code;
 
 	*out = (struct kf_run_summary) { 0 };
+	if (!resume && spec->rejudge_count == KF_REJUDGE_UNSAID)
+		spec->rejudge_count = REJUDGE_COUNT;
 	code = kf_store_open(spec->run_dir,
 			     resume ? KF_STORE_WRITE : KF_STORE_CREATE,
 			     &store, err);

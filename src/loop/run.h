@@ -48,6 +48,15 @@ struct kf_lane {
 KF_MUST_CHECK enum kf_code kf_run_problem(struct kf_run *run,
 		const json_t *row, struct kf_err *err);
 
+/* The problem of row, made concrete as setup has it: the run's, or one like
+ * it. */
+KF_MUST_CHECK enum kf_code kf_run_open_target(struct kf_run *run,
+		struct kf_setup *setup, const json_t *row,
+		struct kf_target *out, struct kf_err *err);
+
+/* What the run asks of every judgement; borrows. */
+struct kf_job kf_run_job(const struct kf_run *run);
+
 /* After a target was opened, with what came of that: keeps in the store
  * whether the problem is healthy, before anything is paid for. Gives what is
  * to be done about it: code, or KF_E_INPUT for a problem that is unhealthy

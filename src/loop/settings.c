@@ -94,6 +94,7 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_count(s, "seed", spec->seed);
 	set_count(s, "calls", spec->call_count_fixed);
 	json_object_set_new(s, "force", json_boolean(spec->force));
+	set_count(s, "rejudge", spec->rejudge_count);
 	return s;
 }
 
@@ -162,6 +163,8 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->token_max = (unsigned)read_count(s, "max_tokens");
 	spec->budget_tokens = read_count(s, "budget_tokens");
 	spec->force = kf_json_bool(s, "force", false);
+	/* Runs of before judged once. */
+	spec->rejudge_count = (unsigned)read_count(s, "rejudge");
 	spec->ask_timeout_ns = read_count(s, "ask_timeout_ns");
 	spec->rules = (enum kf_rules)read_count(s, "rules");
 	spec->libraries = (enum kf_libraries)read_count(s, "libraries");

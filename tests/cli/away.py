@@ -59,6 +59,23 @@ def test_a_run_that_was_stopped_takes_what_came_meanwhile(scratch):
     assert asked(scratch) == ["1"]
 
 
+def test_the_best_are_judged_again_as_jobs_with_another_seed(scratch):
+    run = begin(scratch, ["good.c"], "--rejudge", "3", "--seed", "7")
+    judge = watcher(scratch)
+    result = finish(run)
+    assert stop(judge).status == EXIT["canceled"]
+    assert result.status == 0, result
+    assert "judged again, alone" in result.err, result
+    path, = (scratch / "away").glob("scale_shift-again-1-*/result.json")
+    told = json.loads(path.read_text())["verdict"]
+    first, = (scratch / "away").glob("scale_shift-1-*/job.json")
+    again = json.loads((path.parent / "job.json").read_text())
+    assert again["seed"] != json.loads(first.read_text())["seed"], again
+    kept = kforge("show", scratch / "run", "1", "--json").json()
+    assert kept["judged_again"]["seed"] == told["seed"] == again["seed"]
+    assert kept["judged_again"]["fresh_data"] is False, kept
+
+
 def test_a_job_that_cannot_be_judged_stops_the_run_with_its_reason(scratch):
     run = begin(scratch, ["good.c"], "--platform", "null:7")
     wait_for(lambda: list((scratch / "away").glob("about-*/job.json")),

@@ -49,10 +49,12 @@ def environment(extra=None):
 
 
 def command(arguments):
-    """Profiles take seconds, and stop a run near the memory bound: only tests
-    that ask for them have them."""
-    more = ["--profile", "none"] if arguments[:1] == ("run",) and \
-        "--profile" not in arguments else []
+    """Profiles take seconds, and stop a run near the memory bound; second
+    judgements take seconds: only tests that ask for them have them."""
+    more = []
+    for option, value in (("--profile", "none"), ("--rejudge", "0")):
+        if arguments[:1] == ("run",) and option not in arguments:
+            more += [option, value]
     return [KFORGE, *map(str, arguments), *more]
 
 

@@ -164,6 +164,26 @@ def test_a_kill_while_advice_is_kept_loses_nothing(scratch):
     kill_everywhere(play, chosen[::-(-len(chosen) // 8)])
 
 
+def test_a_kill_while_the_best_are_judged_again_loses_nothing(scratch):
+    """From the seed of the second judgements to the end of the run."""
+    # A hundred times as slow: which one is the best is no matter of chance.
+    slow = ANSWER.replace("\t\tz[i] =", "\t\tfor (volatile int k = 0; k < 500; "
+                          "k++)\n\t\t\tz[i] =")
+    assert slow != ANSWER
+    play = Play(scratch, "cpu", [ANSWER, slow], ["correct", "correct"],
+                rejudge=2)
+    begun = next(c.number for c in play.calls if "/axpby-again" in c.about)
+    calls = {c.number: c for c in play.calls}
+    chosen = [p for p in points(play.calls) if p[1] == "--after" and
+              p[0] >= begun - 8 and "/run/" in calls[p[0]].about]
+    stored = [p for p in chosen if "/run.db" in calls[p[0]].about or
+              "/run/best" in calls[p[0]].about]
+    assert len(chosen) > 20 and len(stored) > 4, (chosen, stored)
+    # Each is four judgements and more: some of the work, and of the keeping.
+    kill_everywhere(play, chosen[::-(-len(chosen) // 5)] +
+                    stored[::-(-len(stored) // 5)])
+
+
 def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
     """From the start of bubblewrap until it has its filter."""
     play = types.SimpleNamespace(scratch=scratch, replies=[],

@@ -79,8 +79,10 @@ class Play:
     """What is run: on which platform, with which replies; and what becomes of
     it undisturbed."""
 
-    def __init__(self, scratch, platform, replies, states, advice=None):
+    def __init__(self, scratch, platform, replies, states, advice=None,
+                 rejudge=0):
         self.platform, self.replies = platform, replies
+        self.rejudge = rejudge  # so many are judged again at the end
         self.advice = advice    # the analysis agent's reply; None: it is not
         self.scratch = pathlib.Path(scratch)
         self.cache = self.scratch / "cache"
@@ -126,7 +128,8 @@ class Scene:
                 "test", "--platform", self.play.platform, "--baseline",
                 "none", "--calls", "20", "--threads", "1", "--seed", "7",
                 "--cache", str(self.play.cache), "-q", "--profile", "none",
-                "--advisor", self.advisor]
+                "--advisor", self.advisor, "--rejudge",
+                str(self.play.rejudge)]
 
     def traced(self, *plan, words=None):
         """Runs kforge under the tracer; plan: its options."""
