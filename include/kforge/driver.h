@@ -284,7 +284,8 @@ struct kf_driver {
 	 * axpb read memory that is not its own"), or NULL. prepare, forward and
 	 * download are KF_OK then; nothing but close may follow. Asked after
 	 * each of the three: what a program did to memory that is not its own,
-	 * such as what lies around its scratch, is seen by download. */
+	 * such as what lies around its scratch, is seen by download. A driver
+	 * without attach may have it too: asked after tidy, which sees that. */
 	const char *(*fault)(const struct kf_device *dev);
 	/* Did load refuse the program because it asks for more memory than the
 	 * device has? What others hold of it does not count: a device that is

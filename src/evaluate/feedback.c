@@ -71,6 +71,8 @@ static const struct {
 		"ended the process" },
 	[KF_CALL_PROTOCOL] = { KF_RUNTIME_ERROR, "tampering",
 		"wrote to memory that belongs to the harness" },
+	[KF_CALL_BOUNDS] = { KF_MISMATCH, "out_of_bounds",
+		"wrote beyond memory that it was given" },
 	[KF_CALL_LAUNCH] = { KF_RUNTIME_ERROR, "launch",
 		"asked for something that cannot be done" },
 	[KF_CALL_NOT_REPEATABLE] = { KF_RUNTIME_ERROR, "not_repeatable",

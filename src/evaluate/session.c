@@ -688,6 +688,21 @@ static void begin_check(const struct kf_session *s, const struct kf_case *kase,
 	};
 }
 
+/* What lies around its scratch is seen when that is tidied up. */
+static enum kf_code end_call(struct kf_session *s, struct kf_check *check,
+			     struct kf_err *err)
+{
+	struct kf_call_end end;
+	enum kf_code code = kf_worker_tidy(s->worker, &end, err);
+
+	if (code || end.state == KF_CALL_GOOD)
+		return code;
+	check->call = end;
+	check->fault = KF_FAULT_CALL;
+	check->good = check->kernelbench_good = false;
+	return KF_OK;
+}
+
 enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 			     struct kf_check *check, struct kf_err *err)
 {
@@ -708,7 +723,7 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 	kf_weak_after(s, kase);
 	look(s, kase, check);
 	s->used_count++;
-	return KF_OK;
+	return check->fault ? KF_OK : end_call(s, check, err);
 }
 
 enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,

@@ -15,6 +15,7 @@ enum kf_weakness {
 	KF_WEAK_CLOCK,		/* its own process says how long a call took */
 	KF_WEAK_READ_ONLY,	/* inputs may be written to */
 	KF_WEAK_PRECISION,	/* nobody asks whose errors these are */
+	KF_WEAK_SCRATCH,	/* what lies around scratch is not looked at */
 	KF_WEAKNESSES
 };
 

@@ -14,13 +14,19 @@
 
 /* --- calls -------------------------------------------------------------- */
 
-/* The driver's word on what a two-part program did wrong: its process is of no
- * more use. */
+/* The driver's word on what a program did wrong: its process is of no more use.
+ * Where the program shares the process with the word it can take it back, or
+ * spoil its own verdict. */
 static void take_fault(struct kf_worker *w, struct kf_call_end *end)
 {
-	if (!w->driver->attach || !kf_arena_reply(&w->arena)->faulted)
+	bool may = w->driver->attach || w->driver->fault;
+
+	if (!may || !kf_arena_reply(&w->arena)->faulted)
 		return;
-	end->state = KF_CALL_DEVICE_FAULT;
+	if (!w->driver->attach && kf_weak(KF_WEAK_SCRATCH))
+		return;
+	end->state = w->driver->attach ? KF_CALL_DEVICE_FAULT :
+		KF_CALL_BOUNDS;
 	kf_talk_text(w, end->text, sizeof(end->text));
 	kf_worker_stop(w);
 }

@@ -97,6 +97,7 @@ enum kf_call_state {
 	KF_CALL_VIOLATION,	/* forbidden system call; text names it */
 	KF_CALL_EXITED,		/* the candidate ended the process */
 	KF_CALL_PROTOCOL,	/* the worker broke the handshake: tampering */
+	KF_CALL_BOUNDS,		/* wrote beyond its scratch; text says where */
 	/* Two-part programs: */
 	KF_CALL_LAUNCH,		/* used launch.h wrongly; text says how */
 	KF_CALL_NOT_REPEATABLE,	/* asked for other launches the second time */

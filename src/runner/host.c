@@ -5,12 +5,25 @@
  */
 #include "runner/runner.h"
 
+/* What the driver then knows of the last call. */
+static enum kf_code tidy(struct kf_serve *s, struct kf_err *err)
+{
+	enum kf_code code = kf_serve_tidy(s, err);
+	const char *fault = kf_driver_fault(s->driver, s->device);
+
+	s->reply->faulted = fault != NULL;
+	if (fault)
+		snprintf(s->reply->text, sizeof(s->reply->text), "%.511s",
+			 fault);
+	return code;
+}
+
 static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_PING] = kf_serve_nothing,
 	[KF_HOST_LOAD] = kf_serve_load,
 	[KF_HOST_PREPARE] = kf_serve_prepare,
 	[KF_HOST_FORWARD] = kf_serve_forward,
-	[KF_HOST_TIDY] = kf_serve_tidy,
+	[KF_HOST_TIDY] = tidy,
 };
 
 /* Until now nothing here depended on the artefact. From here on there is no

@@ -251,16 +251,17 @@ enum kf_code kf_recorder_init(struct kf_recorder *r, uint32_t salt,
 }
 
 /* Handles of the tensors that this function may see. */
-static void give_tensors(struct kf_recorder *r, struct kf_tensor *now)
+static void give_tensors(struct kf_recorder *r)
 {
 	for (size_t i = 0; i < r->tensors.count; i++) {
+		struct kf_tensor *now = kf_runner_tensor_now(&r->tensors, i);
 		size_t number = KF_PLAN_SLOTS + i;
 
-		if (now[i].dtype == KF_DTYPE_NONE ||
+		if (now->dtype == KF_DTYPE_NONE ||
 		    (r->preparing &&
 		     r->memory[number].memory != KF_PLAN_WEIGHT))
 			continue;
-		now[i].data = handle_of(r, number);
+		now->data = handle_of(r, number);
 	}
 }
 
@@ -278,7 +279,7 @@ bool kf_recorder_run(struct kf_recorder *r, int (*fn)(struct kf_call *c),
 		r->memory[i].buffer = 0;
 		r->memory[i].gone = r->memory[i].memory == KF_PLAN_TEMP;
 	}
-	give_tensors(r, r->tensors.now);
+	give_tensors(r);
 	call.temp = give_temp;
 	call.keep = give_keep;
 	call.owner = r;

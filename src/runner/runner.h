@@ -56,6 +56,9 @@ enum kf_code kf_runner_tensors_open(struct kf_runner_tensors *tensors,
 /* From now on data lie in these. */
 void kf_runner_tensors_place(struct kf_runner_tensors *tensors,
 			     const void *inputs, void *outputs);
+/* Tensor i (inputs, weights, outputs) as the last call has it. */
+struct kf_tensor *kf_runner_tensor_now(const struct kf_runner_tensors *t,
+				       size_t i);
 /* Valid until the next. with_data: for kf_forward, not kf_prepare, which sees
  * those of weights alone. */
 struct kf_call kf_runner_call(struct kf_runner_tensors *tensors,

@@ -1,6 +1,23 @@
 /* The table of tensors in a request, and the calls that are made from it. */
 #include "runner/runner.h"
 
+#include <math.h>
+
+#define TABLES	3u	/* inputs, weights, outputs */
+
+/* Behind the last of each table: else in[in_count] were a weight or an output,
+ * and who takes one too many would compute with it. Nothing lies there. */
+static const struct kf_tensor beyond = {
+	.size = sizeof(struct kf_tensor),
+	.data = (void *)(uintptr_t)256,
+	.name = "beyond the last",
+};
+static const struct kf_scalar scalar_beyond = {
+	.size = sizeof(struct kf_scalar),
+	.i = INT64_MIN,
+	.f = (double)NAN,
+};
+
 static const struct kf_host_tensor *table(const struct kf_runner_tensors *t)
 {
 	return (const struct kf_host_tensor *)(t->request + 1);
@@ -21,8 +38,9 @@ static void make_tensors(struct kf_runner_tensors *t)
 	const struct kf_host_request *r = t->request;
 
 	t->tensor = kf_alloc(t->count * sizeof(t->tensor[0]));
-	t->now = kf_alloc(t->count * sizeof(t->now[0]));
-	t->scalar_now = kf_alloc(r->scalar_count * sizeof(t->scalar_now[0]));
+	t->now = kf_alloc((t->count + TABLES) * sizeof(t->now[0]));
+	t->scalar_now = kf_alloc((r->scalar_count + 1) *
+				 sizeof(t->scalar_now[0]));
 	for (size_t i = 0; i < t->count; i++) {
 		const struct kf_host_tensor *from = &table(t)[i];
 
@@ -77,6 +95,35 @@ void kf_runner_tensors_place(struct kf_runner_tensors *t, const void *inputs,
 	}
 }
 
+struct kf_tensor *kf_runner_tensor_now(const struct kf_runner_tensors *t,
+				       size_t i)
+{
+	const struct kf_host_request *r = t->request;
+	size_t weights = (size_t)r->in_count + r->weight_count;
+
+	return &t->now[i + (i >= r->in_count) + (i >= weights)];
+}
+
+static void copy_afresh(struct kf_runner_tensors *t, bool with_data)
+{
+	const struct kf_host_request *r = t->request;
+
+	for (size_t i = 0; i < t->count + TABLES; i++)
+		t->now[i] = beyond;
+	for (size_t i = 0; i < t->count; i++) {
+		struct kf_tensor *now = kf_runner_tensor_now(t, i);
+
+		*now = t->tensor[i];
+		if (!with_data && (i < r->in_count ||
+				   i >= (size_t)r->in_count + r->weight_count))
+			now->data = NULL;
+	}
+	if (r->scalar_count)
+		memcpy(t->scalar_now, scalars(t), r->scalar_count *
+		       sizeof(t->scalar_now[0]));
+	t->scalar_now[r->scalar_count] = scalar_beyond;
+}
+
 struct kf_call kf_runner_call(struct kf_runner_tensors *tensors,
 			      bool with_data)
 {
@@ -89,19 +136,11 @@ struct kf_call kf_runner_call(struct kf_runner_tensors *tensors,
 		.out_count = (int32_t)r->out_count,
 		.scalar_count = (int32_t)r->scalar_count,
 		.in = t,
-		.weight = t + r->in_count,
-		.out = t + r->in_count + r->weight_count,
+		.weight = t + r->in_count + 1,
+		.out = t + r->in_count + r->weight_count + 2,
 		.scalar = tensors->scalar_now,
 	};
 
-	if (tensors->count)
-		memcpy(t, tensors->tensor, tensors->count * sizeof(t[0]));
-	if (r->scalar_count)
-		memcpy(tensors->scalar_now, scalars(tensors), r->scalar_count *
-		       sizeof(tensors->scalar_now[0]));
-	for (size_t i = 0; !with_data && i < tensors->count; i++)
-		if (i < r->in_count || i >= (size_t)r->in_count +
-					    r->weight_count)
-			t[i].data = NULL;
+	copy_afresh(tensors, with_data);
 	return call;
 }

@@ -66,6 +66,7 @@ bool kf_weak(enum kf_weakness weakness)
 		[KF_WEAK_CLOCK] = CLOCK,
 		[KF_WEAK_READ_ONLY] = READ_ONLY,
 		[KF_WEAK_PRECISION] = NAMED_PRECISION,
+		[KF_WEAK_SCRATCH] = GUARDS,
 	};
 
 	if (weakness == KF_WEAK_READ_ONLY && without(REFERENCE_FIRST))

@@ -531,6 +531,54 @@ static void test_guards_tell_of_writes_out_of_bounds(void **state)
 	}
 }
 
+/* In each call, whether scratch came from the block or beside it. */
+static void test_guards_around_scratch_are_looked_at(void **state)
+{
+	static const struct { const char *program, *words; } rows[] = {
+		{ "scratch_after", "it wrote 0 bytes behind the end of scratch "
+		  "of" },
+		{ "scratch_before", "in front of scratch" },
+		{ "scratch_whole", NULL },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_worker *w = start_good(*state, rows[i].program);
+		struct kf_call_end end;
+		struct kf_err err = { 0 };
+
+		for (int k = 0; k < 5; k++) {
+			forward(w, TIMEOUT_NS, &end);
+			assert_int_equal(end.state, KF_CALL_GOOD);
+			assert_int_equal(count_wrong(w), 0);
+			assert_int_equal(kf_worker_tidy(w, &end, &err), KF_OK);
+			assert_int_equal(end.state, rows[i].words ?
+					 KF_CALL_BOUNDS : KF_CALL_GOOD);
+			if (!rows[i].words)
+				continue;
+			assert_non_null(strstr(end.text, rows[i].words));
+			break;
+		}
+		kf_worker_free(w);
+	}
+}
+
+/* What lies behind the last input is no weight, and so on. */
+static void test_a_tensor_too_many_is_no_tensor(void **state)
+{
+	static const char *const program[] = {
+		"input_too_many", "weight_too_many",
+	};
+
+	for (size_t i = 0; i < KF_COUNT(program); i++) {
+		struct kf_worker *w = start_good(*state, program[i]);
+		struct kf_call_end end;
+
+		forward(w, TIMEOUT_NS, &end);
+		assert_int_equal(end.state, KF_CALL_SIGNAL);
+		kf_worker_free(w);
+	}
+}
+
 static void test_kept_memory_cannot_hide_results(void **state)
 {
 	struct kf_worker *worker = start_good(*state, "write_keep");
@@ -796,6 +844,8 @@ int main(void)
 		cmocka_unit_test(test_memory_hog_is_stopped),
 		cmocka_unit_test(test_end_of_a_flood_is_kept),
 		cmocka_unit_test(test_guards_tell_of_writes_out_of_bounds),
+		cmocka_unit_test(test_guards_around_scratch_are_looked_at),
+		cmocka_unit_test(test_a_tensor_too_many_is_no_tensor),
 		cmocka_unit_test(test_kept_memory_cannot_hide_results),
 		cmocka_unit_test(test_unusable_artefact_is_a_verdict),
 		cmocka_unit_test(test_work_put_off_shows),

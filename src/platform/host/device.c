@@ -92,6 +92,11 @@ void kf_host_tidy(struct kf_device *dev)
 	kf_host_memory_tidy(&dev->memory);
 }
 
+const char *kf_host_fault(const struct kf_device *dev)
+{
+	return dev->memory.fault[0] ? dev->memory.fault : NULL;
+}
+
 const char *kf_host_owns(const struct kf_device *dev, const void *address)
 {
 	if (!kf_host_memory_kept_at(&dev->memory, address))

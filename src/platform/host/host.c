@@ -19,6 +19,7 @@ const struct kf_driver kf_driver_host = {
 	.forward = kf_host_forward,
 	.close = kf_host_close,
 	.tidy = kf_host_tidy,
+	.fault = kf_host_fault,
 	.owns = kf_host_owns,
 	.runtime = runtimes,
 };

@@ -29,6 +29,7 @@ enum kf_code kf_host_prepare(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_host_forward(struct kf_device *dev, struct kf_call *call,
 			     int *rc, struct kf_err *err);
 void kf_host_tidy(struct kf_device *dev);
+const char *kf_host_fault(const struct kf_device *dev);
 const char *kf_host_owns(const struct kf_device *dev, const void *address);
 void kf_host_close(struct kf_device *dev);
 
@@ -47,12 +48,19 @@ void kf_host_measure(unsigned threads, uint64_t cache_bytes,
 
 struct kf_host_block { unsigned char *data; size_t bytes; };
 
+struct kf_host_given { unsigned char *data; size_t bytes, guard_end; };
+
 struct kf_host_memory {
 	uint64_t max_bytes, held_bytes;
 	/* Scratch: one block that grew to what the last call wanted, and the
 	 * blocks of this call that did not fit into it. */
 	struct kf_host_block scratch, *extra;
 	size_t scratch_used, wanted_bytes, extra_count;
+	/* What was given in this call, and the guard behind each. */
+	struct kf_host_given *given;	/* owned */
+	size_t given_count;
+	unsigned char guard[514];	/* what guards hold, from even on */
+	char fault[256];	/* "" unless a guard was overwritten */
 	struct kf_host_block kept[KF_HOST_SLOTS];
 	bool preparing;
 };
@@ -62,7 +70,8 @@ void *kf_host_memory_keep(struct kf_host_memory *m, int slot, size_t bytes);
 void kf_host_memory_prepare(struct kf_host_memory *m);
 /* It is over: what is kept becomes read-only. */
 void kf_host_memory_seal(struct kf_host_memory *m);
-/* The scratch of the last call is gone: filled with a pattern, in one block. */
+/* The scratch of the last call is gone: its guards are looked at, then it is
+ * filled with a pattern, in one block. */
 void kf_host_memory_tidy(struct kf_host_memory *m);
 /* Does this address lie in kept memory? Async-signal-safe. */
 bool kf_host_memory_kept_at(const struct kf_host_memory *m,

@@ -1,6 +1,8 @@
 /*
  * kf_temp and kf_keep. Scratch comes from one block that has grown to what the
- * last call wanted, so that a steady program allocates nothing in its time.
+ * last call wanted, so that a steady program allocates nothing in its time. A
+ * guard lies before the first piece of a block and behind each, and begins at
+ * its very last byte; between calls they are looked at.
  * What is kept lies in pages of its own, which are read-only while kf_forward
  * runs: a result cannot be hidden there by accident.
  */
@@ -11,8 +13,14 @@
 #define ALIGNMENT	256u
 #define PAGE		4096u
 #define EXTRA_MAX	4096u	/* blocks beside the pool in one call */
+#define GIVEN_MAX	4096u	/* pieces with a guard in one call */
+#define GUARD		ALIGNMENT	/* least bytes of one; most: twice */
 /* NaN in every floating-point type and neither 0 nor 1 as a bool. */
 #define PATTERN		0xff
+/* Likewise, of 16 bits from each even address on; no NaN that is computed, and
+ * no byte of the other. */
+#define GUARD_LOW	0xfd
+#define GUARD_HIGH	0x7f
 
 static size_t rounded(size_t bytes, size_t to)
 {
@@ -44,30 +52,108 @@ static void block_unmap(struct kf_host_memory *m, struct kf_host_block *block)
 	*block = (struct kf_host_block) { 0 };
 }
 
+/* --- guards --------------------------------------------------------------- */
+
+/* What a guard that begins at this address holds. */
+static const unsigned char *guard_at(const struct kf_host_memory *m,
+				     const unsigned char *at)
+{
+	return m->guard + (uintptr_t)at % 2;
+}
+
+static void guards_begin(struct kf_host_memory *m)
+{
+	m->given = kf_alloc(GIVEN_MAX * sizeof(m->given[0]));
+	for (size_t i = 0; i < sizeof(m->guard); i++)
+		m->guard[i] = i % 2 ? GUARD_HIGH : GUARD_LOW;
+}
+
+/* A piece of take bytes with what is behind it; of no bytes: the guard that
+ * stands before the others. */
+static void *give(struct kf_host_memory *m, unsigned char *data, size_t bytes,
+		  size_t take)
+{
+	if (m->given_count == GIVEN_MAX)
+		return data;
+	m->given[m->given_count++] = (struct kf_host_given) {
+		data, bytes, take,
+	};
+	memcpy(data + bytes, guard_at(m, data + bytes), take - bytes);
+	return data;
+}
+
+/* at: from the guard's beginning. */
+static void say_fault(struct kf_host_memory *m, const struct kf_host_given *g,
+		      size_t at)
+{
+	if (g->bytes)
+		snprintf(m->fault, sizeof(m->fault), "it wrote %zu bytes "
+			 "behind the end of scratch of %zu bytes that kf_temp "
+			 "gave", at, g->bytes);
+	else
+		snprintf(m->fault, sizeof(m->fault), "it wrote in front of "
+			 "scratch that kf_temp gave");
+}
+
+static void look_at_guards(struct kf_host_memory *m)
+{
+	for (size_t i = 0; i < m->given_count && !m->fault[0]; i++) {
+		const struct kf_host_given *g = &m->given[i];
+		const unsigned char *now = g->data + g->bytes;
+		const unsigned char *before = guard_at(m, now);
+		size_t len = g->guard_end - g->bytes, at = 0;
+
+		if (memcmp(now, before, len) == 0)
+			continue;
+		while (now[at] == before[at])
+			at++;
+		say_fault(m, g, at);
+	}
+	m->given_count = 0;
+}
+
+/* --- scratch -------------------------------------------------------------- */
+
+/* From the first block's beginning on; NULL: it has no room. */
+static void *from_scratch(struct kf_host_memory *m, size_t bytes, size_t take)
+{
+	size_t head = m->scratch_used ? 0 : GUARD;
+	unsigned char *data;
+
+	if (take + head > m->scratch.bytes - m->scratch_used)
+		return NULL;
+	data = m->scratch.data + m->scratch_used;
+	if (head)
+		give(m, data, 0, head);
+	m->scratch_used += head + take;
+	return give(m, data + head, bytes, take);
+}
+
+/* At least a byte, so that no piece is taken for the guard before the first. */
 void *kf_host_memory_temp(struct kf_host_memory *m, size_t bytes)
 {
 	struct kf_host_block *extra;
-	unsigned char *data;
 	size_t take;
+	void *data;
 
 	if (bytes > m->max_bytes)
 		return NULL;
-	take = rounded(bytes ? bytes : 1, ALIGNMENT);
+	bytes += !bytes;
+	take = rounded(bytes, ALIGNMENT) + GUARD;
 	m->wanted_bytes += take;
-	if (take <= m->scratch.bytes - m->scratch_used) {
-		data = m->scratch.data + m->scratch_used;
-		m->scratch_used += take;
+	data = from_scratch(m, bytes, take);
+	if (data || m->extra_count == EXTRA_MAX)
 		return data;
-	}
-	if (m->extra_count == EXTRA_MAX)
-		return NULL;
 	extra = &m->extra[m->extra_count];
-	if (!block_map(m, rounded(take, PAGE), extra))
+	if (!block_map(m, rounded(GUARD + take, PAGE), extra))
 		return NULL;
 	m->extra_count++;
 	memset(extra->data, PATTERN, extra->bytes);
-	return extra->data;
+	give(m, extra->data, 0, GUARD);
+	return give(m, extra->data + GUARD, bytes, take);
 }
+
+/* --- kept ----------------------------------------------------------------- */
 
 void *kf_host_memory_keep(struct kf_host_memory *m, int slot, size_t bytes)
 {
@@ -99,12 +185,16 @@ void kf_host_memory_seal(struct kf_host_memory *m)
 
 void kf_host_memory_tidy(struct kf_host_memory *m)
 {
-	size_t wanted = rounded(m->wanted_bytes, PAGE);
+	size_t wanted = m->wanted_bytes ?
+		rounded(GUARD + m->wanted_bytes, PAGE) : 0;
 
+	look_at_guards(m);
 	for (size_t i = 0; i < m->extra_count; i++)
 		block_unmap(m, &m->extra[i]);
 	if (!m->extra)
 		m->extra = kf_alloc(EXTRA_MAX * sizeof(m->extra[0]));
+	if (!m->given)
+		guards_begin(m);
 	if (wanted > m->scratch.bytes) {
 		block_unmap(m, &m->scratch);
 		if (block_map(m, wanted, &m->scratch))
@@ -138,5 +228,6 @@ void kf_host_memory_release(struct kf_host_memory *m)
 	for (int i = 0; i < KF_HOST_SLOTS; i++)
 		block_unmap(m, &m->kept[i]);
 	free(m->extra);
+	free(m->given);
 	*m = (struct kf_host_memory) { 0 };
 }
