@@ -152,6 +152,8 @@ void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
 	const char *const *device = kf_profile_devices(spec->profile);
 
 	add_all(words, head);
+	if (spec->first)
+		kf_words_add(words, "--as-pid-1");
 	add_environment(words, spec->env);
 	add_number(words, "--size", spec->limits.file_bytes);
 	kf_words_add(words, "--tmpfs");

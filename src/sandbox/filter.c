@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 		    CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 #define THREAD (CLONE_VM | CLONE_SIGHAND | CLONE_THREAD)
 #define PR_NAME_MEMORY 0x53564d41	/* PR_SET_VMA: names a mapping */
+#define IOPRIO_PROCESS 1		/* IOPRIO_WHO_PROCESS */
 #define IOCTL_TCGETS 0x5401		/* what isatty asks */
 
 /* One conditional rule: `name` with argument `arg` compared as told. */
@@ -142,6 +144,19 @@ int kf_filter_common_fd(enum kf_filter_company company, struct kf_err *err)
 	const struct when limits[] = {
 		{ refuse, "prlimit64", 0, SCMP_CMP_NE, 0, 0 },
 	};
+	/* What a program could do to process 1, and so to all that are forked
+	 * from it later: limits, processors, priorities, of it or of all. */
+	const struct when first[] = {
+		{ refuse, "prlimit64", 0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "sched_setaffinity", 0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "sched_setscheduler", 0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "sched_setparam", 0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "sched_setattr", 0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "setpriority", 0, SCMP_CMP_NE, PRIO_PROCESS, 0 },
+		{ refuse, "setpriority", 1, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+		{ refuse, "ioprio_set", 0, SCMP_CMP_NE, IOPRIO_PROCESS, 0 },
+		{ refuse, "ioprio_set", 1, SCMP_CMP_MASKED_EQ, UINT32_MAX, 1 },
+	};
 	struct builder b;
 
 	if (!begin(&b, SCMP_ACT_ALLOW, err))
@@ -158,6 +173,7 @@ int kf_filter_common_fd(enum kf_filter_company company, struct kf_err *err)
 	add_when(&b, always, KF_COUNT(always));
 	if (company == KF_FILTER_NAMESPACES) {
 		add_when(&b, local, KF_COUNT(local));
+		add_when(&b, first, KF_COUNT(first));
 	} else if (company != KF_FILTER_TOOL) {
 		add_all(&b, refuse, kf_calls_outside);
 		add_when(&b, limits, KF_COUNT(limits));

@@ -125,6 +125,9 @@ struct kf_fd_pass { int source, target; };
 struct kf_sandbox_spec {
 	enum kf_sandbox_profile profile;
 	enum kf_sandbox_tier tier_min;	/* KF_TIER_MEDIUM unless weak was asked for */
+	/* It is process 1 of its namespace, so that no signal of others in it
+	 * reaches it. The weak tier has no namespaces, and ignores this. */
+	bool first;
 	const char *const *argv;	/* NULL-terminated, paths as seen inside */
 	/* "NAME=value", NULL-terminated; NULL: empty. bwrap adds PWD. */
 	const char *const *env;
@@ -178,6 +181,11 @@ bool kf_sandbox_ended(struct kf_sandbox *box);
  * once all have ended. */
 bool kf_sandbox_watch(struct kf_sandbox *const *box, size_t count,
 		      int timeout_ms);
+/* What was printed so far is forgotten, and from here on output is read from
+ * two new pipes, whose ends for writing (close-on-exec; the caller closes them)
+ * are for a process that one inside will start. */
+KF_MUST_CHECK enum kf_code kf_sandbox_new_output(struct kf_sandbox *box,
+		int write_fd[2], struct kf_err *err);
 /* How many processes are in it now, its keepers among them; ended ones that
  * nobody has asked for yet do not count. Takes about 2 ms. */
 unsigned kf_sandbox_processes(const struct kf_sandbox *box);

@@ -2,6 +2,7 @@
 #include "base/syscalls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -201,6 +202,28 @@ void kf_box_sweep(struct kf_sandbox *box)
 	drain_all(box);
 	if (box->cgroup)
 		kf_cgroup_read(box->cgroup, &box->use);
+}
+
+enum kf_code kf_sandbox_new_output(struct kf_sandbox *box, int write_fd[2],
+				   struct kf_err *err)
+{
+	int *const read_fd[2] = { &box->out_fd, &box->errout_fd };
+	int fd[2];
+
+	write_fd[0] = write_fd[1] = -1;
+	kf_buf_release(&box->out);
+	kf_buf_release(&box->errout);
+	box->truncated = false;
+	for (size_t i = 0; i < 2; i++) {
+		if (pipe2(fd, O_CLOEXEC))
+			return kf_fail_errno(err, "cannot make a pipe");
+		fcntl(fd[0], F_SETFL, O_NONBLOCK);
+		if (*read_fd[i] >= 0)
+			close(*read_fd[i]);
+		*read_fd[i] = fd[0];
+		write_fd[i] = fd[1];
+	}
+	return KF_OK;
 }
 
 unsigned kf_sandbox_processes(const struct kf_sandbox *box)
