@@ -22,13 +22,19 @@ OF_DEVICE = {"kernel": None, "gpu_memcpy": "copy", "gpu_memset": "fill"}
 
 
 def mapped():
-    """Names of the files that this process has as code or data."""
+    """Names of the files that this process has as code or data; none where the
+    sandbox shows no /proc."""
     names = set()
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            path = line.split(None, 5)[5:]
-            if path and ".so" in path[0]:
-                names.add(os.path.basename(path[0].strip()))
+    try:
+        with open("/proc/self/maps", encoding="utf-8",
+                  errors="replace") as file:
+            lines = file.readlines()
+    except OSError:
+        return names
+    for line in lines:
+        path = line.split(None, 5)[5:]
+        if path and ".so" in path[0]:
+            names.add(os.path.basename(path[0].strip()))
     return names
 
 
@@ -76,6 +82,8 @@ def run(call, before):
             lines = _names(profiler)
         except Exception as error:
             lines = ["unseen %s" % shorten(error)]
+    if not before:
+        return lines + ["unseen which files it loaded: there is no /proc"]
     return lines + ["library %s" % name for name in sorted(mapped() - before)]
 
 
