@@ -22,8 +22,14 @@ def folder():
 
 def set_caches(path):
     """Where PyTorch and Triton keep what they compile."""
-    cache = os.path.join(path, CACHE)
+    cache = name_caches(path)
     os.makedirs(cache, exist_ok=True)
+    return cache
+
+
+def name_caches(path):
+    """Some look at the names when they are loaded."""
+    cache = os.path.join(path, CACHE)
     os.environ["TORCH_EXTENSIONS_DIR"] = os.path.join(cache, "extensions")
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(cache, "inductor")
     os.environ["TRITON_CACHE_DIR"] = os.path.join(cache, "triton")

@@ -9,6 +9,7 @@ import threading
 
 # Descriptors.
 REPLY, REQUEST, INPUTS, OUTPUTS, HELLO, FILTER = range(3, 9)
+NURSERY = 3
 
 MAGIC = 0x6b66686f
 
@@ -30,7 +31,8 @@ DTYPES = ("none", "bool", "uint8", "int8", "int16", "int32", "int64",
           "float16", "bfloat16", "float32", "float64")
 
 FUTEX_WAIT, FUTEX_WAKE = 0, 1
-PR_SET_NO_NEW_PRIVS = 38
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+PIDFD_OPEN_CALL = 434
 SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC = 1, 1
 FUTEX_CALL, SECCOMP_CALL = {
     "x86_64": (202, 317), "aarch64": (98, 277),
@@ -117,6 +119,20 @@ def map_shared(fd, writable):
     if address in (None, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_errno(), "cannot map descriptor %d" % fd)
     return address
+
+
+def hide(hidden):
+    """May other processes of the same user look into this one?"""
+    if _libc.prctl(PR_SET_DUMPABLE, 0 if hidden else 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot set what may be seen")
+
+
+def open_process(pid):
+    """A descriptor that can be read from when the process has ended."""
+    fd = _libc.syscall(PIDFD_OPEN_CALL, pid, 0)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "cannot open process %d" % pid)
+    return fd
 
 
 def forbid_processes():

@@ -365,6 +365,7 @@ static void take_account(const struct kf_judgement *j, struct kf_verdict *out)
 
 void kf_judgement_tell(struct kf_judgement *j)
 {
+	kf_session_shared_close(&j->shared);
 	take_account(j, j->out);
 	if (j->failure.fault) {
 		kf_feedback_failure(j);

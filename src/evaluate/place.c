@@ -13,6 +13,8 @@
 #define TOOL_FILE_BYTES	(UINT64_C(1) << 30)
 #define TOOL_DESCRIPTORS	1024u
 #define TOOL_PROCESSES	256u		/* its threads, most of all */
+#define NURSERY_PROCESSES	16u
+#define NURSERY_BYTES		(UINT64_C(1) << 30)	/* PyTorch, loaded */
 
 void kf_place_paths(const struct kf_driver *driver, enum kf_driver_place place,
 		    struct kf_binds *binds)
@@ -66,6 +68,12 @@ void kf_place_env_release(struct kf_place_env *env)
 }
 
 /* --- a worker's ----------------------------------------------------------- */
+
+struct place {
+	const char *shm_path;		/* /dev/shm; NULL: none */
+	int fd;				/* where it greets, or is commanded */
+	bool nursery;
+};
 
 static bool has_tool(const struct kf_worker_spec *spec)
 {
@@ -138,7 +146,7 @@ static const struct runner *runner_of(const struct kf_worker_spec *spec)
 
 #define COMMAND_MAX 10		/* words of its own, and the NULL */
 
-static void add_own(const struct kf_worker_spec *spec,
+static void add_own(const struct kf_worker_spec *spec, bool nursery,
 		    const char *argv[COMMAND_MAX])
 {
 	const struct kf_worker_wrap *wrap = spec->wrap;
@@ -156,7 +164,7 @@ static void add_own(const struct kf_worker_spec *spec,
 	argv[0] = python->python.program;
 	argv[1] = "-B";
 	argv[2] = python->script_path;
-	argv[3] = runner_of(spec)->mode;
+	argv[3] = nursery ? "nurse" : runner_of(spec)->mode;
 	argv[4] = device ? device : "";
 	argv[5] = ARTEFACT;
 	argv[6] = python->problem_path;
@@ -164,7 +172,8 @@ static void add_own(const struct kf_worker_spec *spec,
 }
 
 /* The runner's command, with what is around it. Caller frees the array. */
-static const char **command_of(const struct kf_worker_spec *spec)
+static const char **command_of(const struct kf_worker_spec *spec,
+			       bool nursery)
 {
 	const struct kf_worker_wrap *wrap = spec->wrap;
 	size_t count = 0;
@@ -175,23 +184,33 @@ static const char **command_of(const struct kf_worker_spec *spec)
 	argv = kf_alloc((count + COMMAND_MAX) * sizeof(argv[0]));
 	for (size_t i = 0; i < count; i++)
 		argv[i] = wrap->word[i];
-	add_own(spec, argv + count);
+	add_own(spec, nursery, argv + count);
 	return argv;
+}
+
+/* A nursery's sandbox has all processes of a judgement, one after another. */
+static void allow_nursery(struct kf_limits *limits)
+{
+	limits->cpu_ns *= NURSERY_PROCESSES;
+	limits->wall_ns *= NURSERY_PROCESSES;
+	limits->memory_bytes += NURSERY_BYTES;
 }
 
 static enum kf_code start(const struct kf_worker_spec *spec,
 			  const struct kf_arena *a, const char *const *env,
-			  int hello, int filter, const struct kf_binds *binds,
+			  const struct place *place, int filter,
+			  const struct kf_binds *binds,
 			  struct kf_sandbox **out, struct kf_err *err)
 {
 	const struct runner *runner = runner_of(spec);
-	const char **argv = command_of(spec);
+	const char **argv = command_of(spec, place->nursery);
+	const struct kf_fd_pass nursery = { place->fd, KF_RUNNER_FD_NURSERY };
 	const struct kf_fd_pass pass[] = {
 		{ a->reply.pass_fd, KF_RUNNER_FD_REPLY },
 		{ a->request.pass_fd, KF_RUNNER_FD_REQUEST },
 		{ a->inputs.pass_fd, KF_RUNNER_FD_INPUTS },
 		{ a->outputs.pass_fd, KF_RUNNER_FD_OUTPUTS },
-		{ hello, KF_RUNNER_FD_HELLO },
+		{ place->fd, KF_RUNNER_FD_HELLO },
 		{ filter, KF_RUNNER_FD_FILTER },
 	};
 	struct kf_sandbox_spec box = {
@@ -200,13 +219,15 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 			spec->wrap->launcher ? KF_SANDBOX_TOOL :
 			KF_SANDBOX_DEVICE,
 		.tier_min = spec->tier_min,
+		.first = place->nursery,
 		.argv = argv,
 		.env = env,
 		.bind = binds->bind,
 		.bind_count = binds->count,
 		.limits = spec->limits,
-		.fd = pass,
-		.fd_count = KF_COUNT(pass) - (filter < 0),
+		.fd = place->nursery ? &nursery : pass,
+		.fd_count = place->nursery ? 1 :
+			KF_COUNT(pass) - (filter < 0),
 		.output_max = OUTPUT_MAX,
 		.cancel = spec->cancel,
 	};
@@ -217,15 +238,17 @@ static enum kf_code start(const struct kf_worker_spec *spec,
 		bytes;
 	if (spec->wrap)
 		allow_tool(&box.limits);
+	if (place->nursery)
+		allow_nursery(&box.limits);
 	code = kf_sandbox_start(&box, out, err);
 	free(argv);
 	return code;
 }
 
-enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
-			     const struct kf_arena *arena,
-			     const char *shm_path, int hello,
-			     struct kf_sandbox **out, struct kf_err *err)
+static enum kf_code place_any(const struct kf_worker_spec *spec,
+			      const struct kf_arena *arena,
+			      const struct place *place,
+			      struct kf_sandbox **out, struct kf_err *err)
 {
 	const struct kf_driver *driver = spec->platform->driver;
 	char *threads = kf_format("OMP_NUM_THREADS=%u", spec->threads);
@@ -242,7 +265,7 @@ enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 				     "PATH=/usr/local/bin:/usr/bin:/bin",
 				     policy, NULL };
 	const char *const *words = has_tool(spec) ? tool : own;
-	bool filtered = !runner_of(spec)->unfiltered;
+	bool filtered = !runner_of(spec)->unfiltered && !place->nursery;
 	struct kf_place_env env;
 	char *runner = kf_runner_path(err);
 	struct kf_binds binds = { 0 };
@@ -262,9 +285,9 @@ enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 					      runner_of(spec)->filter, err);
 	if (filtered && filter < 0)
 		goto out;
-	code = add_binds(spec, shm_path, runner, &binds, err);
+	code = add_binds(spec, place->shm_path, runner, &binds, err);
 	if (!code)
-		code = start(spec, arena, (const char *const *)env.word, hello,
+		code = start(spec, arena, (const char *const *)env.word, place,
 			     filter, &binds, out, err);
 out:
 	kf_binds_release(&binds);
@@ -274,4 +297,23 @@ out:
 	kf_place_env_release(&env);
 	free(threads);
 	return code;
+}
+
+enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
+			     const struct kf_arena *arena,
+			     const char *shm_path, int hello,
+			     struct kf_sandbox **out, struct kf_err *err)
+{
+	const struct place place = { .shm_path = shm_path, .fd = hello };
+
+	return place_any(spec, arena, &place, out, err);
+}
+
+enum kf_code kf_place_nursery(const struct kf_worker_spec *spec,
+			      const struct kf_arena *arena, int control,
+			      struct kf_sandbox **out, struct kf_err *err)
+{
+	const struct place place = { .fd = control, .nursery = true };
+
+	return place_any(spec, arena, &place, out, err);
 }

@@ -24,5 +24,9 @@ void kf_place_env_release(struct kf_place_env *env);
 KF_MUST_CHECK enum kf_code kf_place_worker(const struct kf_worker_spec *spec,
 		const struct kf_arena *arena, const char *shm_path, int hello,
 		struct kf_sandbox **out, struct kf_err *err);
+/* Starts a nursery (nursery.h) for processes with an arena as large as this. */
+KF_MUST_CHECK enum kf_code kf_place_nursery(const struct kf_worker_spec *spec,
+		const struct kf_arena *arena, int control,
+		struct kf_sandbox **out, struct kf_err *err);
 
 #endif

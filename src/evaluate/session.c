@@ -79,6 +79,7 @@ enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 	*shared = (struct kf_session_shared) {
 		.req = req,
 		.artefact_path = kf_path_join(req->work_dir, "program.so"),
+		.nursery.log = req->log,
 	};
 	shared->typical = kf_alloc((b->out_count + 1) *
 				   sizeof(shared->typical[0]));
@@ -93,13 +94,33 @@ enum kf_code kf_session_shared_init(struct kf_session_shared *shared,
 	return code ? code : open_python(shared, err);
 }
 
-void kf_session_shared_release(struct kf_session_shared *shared)
+static void note_end(struct kf_session_shared *shared,
+		     enum kf_sandbox_tier tier, uint64_t memory_bytes_peak)
 {
-	size_t count = shared->req ? shared->req->bundle->out_count : 0;
+	if (tier != KF_TIER_NONE &&
+	    (shared->tier == KF_TIER_NONE || tier < shared->tier))
+		shared->tier = tier;
+	if (memory_bytes_peak > shared->memory_bytes_peak)
+		shared->memory_bytes_peak = memory_bytes_peak;
+}
+
+void kf_session_shared_close(struct kf_session_shared *shared)
+{
+	struct kf_outcome outcome;
 
 	for (size_t i = 0; i < shared->ahead_count; i++)
 		kf_worker_free(shared->ahead[i]);
 	shared->ahead_count = 0;
+	kf_nursery_end(&shared->nursery, &outcome);
+	note_end(shared, outcome.tier, outcome.memory_bytes_peak);
+	kf_outcome_release(&outcome);
+}
+
+void kf_session_shared_release(struct kf_session_shared *shared)
+{
+	size_t count = shared->req ? shared->req->bundle->out_count : 0;
+
+	kf_session_shared_close(shared);
 	for (size_t i = 0; i < count; i++)
 		kf_compare_typical_release(&shared->typical[i]);
 	free(shared->typical);
@@ -153,7 +174,7 @@ enum kf_code kf_session_shared_fill(struct kf_session_shared *shared,
 	return code;
 }
 
-static enum kf_code begin_worker(const struct kf_session_shared *shared,
+static enum kf_code begin_worker(struct kf_session_shared *shared,
 				 struct kf_worker **out, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = shared->req;
@@ -171,6 +192,8 @@ static enum kf_code begin_worker(const struct kf_session_shared *shared,
 		.limits = req->platform->run_limits,
 		.handshakes = req->wrap ? NULL : req->handshakes,
 		.wrap = req->wrap,
+		.nursery = req->platform->driver->python && !req->wrap ?
+			&shared->nursery : NULL,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;
@@ -212,7 +235,7 @@ void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
 	struct kf_worker **next = shared->ahead;
 
 	count = affordable(shared->req->bundle, count);
-	while (shared->ahead_count < count &&
+	while (shared->ahead_count < count && !shared->nursery.busy &&
 	       begin_worker(shared, &next[shared->ahead_count], NULL) == KF_OK)
 		shared->ahead_count++;
 }
@@ -272,16 +295,8 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 static void take_account(struct kf_session_shared *shared,
 			 struct kf_worker *worker)
 {
-	enum kf_sandbox_tier tier;
-	uint64_t peak;
-
 	kf_worker_stop(worker);
-	tier = kf_worker_tier(worker);
-	peak = kf_worker_memory_peak(worker);
-	if (shared->tier == KF_TIER_NONE || tier < shared->tier)
-		shared->tier = tier;
-	if (peak > shared->memory_bytes_peak)
-		shared->memory_bytes_peak = peak;
+	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
 }
 
 void kf_session_end(struct kf_session *session)

@@ -12,6 +12,7 @@
 
 #include "evaluate/compare.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/nursery.h"
 #include "evaluate/precision.h"
 #include "platform/plan.h"
 
@@ -69,6 +70,7 @@ struct kf_session_shared {
 	enum kf_sandbox_tier tier;	/* the weakest of all processes */
 	struct kf_plans plans;		/* owned; of a two-part program */
 	struct kf_python_side python;	/* owned; for programs in Python */
+	struct kf_nursery nursery;	/* owned; of those */
 	bool device_clock;		/* times are the device's own */
 };
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
@@ -83,6 +85,8 @@ void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count);
 KF_MUST_CHECK enum kf_code kf_session_shared_fill(
 		struct kf_session_shared *shared, const char *artefact_path,
 		struct kf_call_end *end, struct kf_err *err);
+/* All processes have ended; what is known of them only then is noted. */
+void kf_session_shared_close(struct kf_session_shared *shared);
 void kf_session_shared_release(struct kf_session_shared *shared);
 
 struct kf_session {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "evaluate/nursery.h"
 #include "evaluate/weaken.h"
 #include "evaluate/worker_talk.h"
 
@@ -338,7 +339,12 @@ void kf_worker_stop(struct kf_worker *worker)
 {
 	struct kf_outcome outcome = { 0 };
 
-	if (!worker->dead && worker->box)
+	if (worker->dead || !worker->box)
+		return;
+	if (worker->nursery && kf_nursery_clear(worker->nursery,
+						worker->cancel))
+		worker->dead = true;
+	else
 		(void)kf_talk_bury(worker, false, &outcome, NULL);
 	kf_outcome_release(&outcome);
 }
@@ -348,7 +354,10 @@ void kf_worker_free(struct kf_worker *worker)
 	if (!worker)
 		return;
 	kf_worker_stop(worker);
-	kf_sandbox_free(worker->box);
+	if (worker->nursery)
+		kf_nursery_leave(worker->nursery);
+	else
+		kf_sandbox_free(worker->box);
 	kf_pause_release(&worker->pause);
 	if (worker->hello_fd >= 0)
 		close(worker->hello_fd);

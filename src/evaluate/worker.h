@@ -32,6 +32,8 @@
 #include "evaluate/python_side.h"
 #include "problem/problem.h"
 
+struct kf_nursery;
+
 /*
  * The least handshake that was ever measured, for each driver. One that is
  * measured while others keep the machine busy is too long, and too much would
@@ -82,6 +84,9 @@ struct kf_worker_spec {
 					   the tensors */
 	struct kf_handshakes *handshakes;	/* NULL: its own one alone counts */
 	const struct kf_worker_wrap *wrap;	/* NULL: none */
+	struct kf_nursery *nursery;	/* of programs in Python: where it is
+					   forked, if that is free; NULL: it is
+					   started anew. Outlives it */
 	const volatile int *cancel;
 };
 
@@ -219,7 +224,7 @@ KF_MUST_CHECK enum kf_code kf_worker_leave(struct kf_worker *worker,
 /* Ends the process and its tree, if it still runs. Shared memory stays. */
 void kf_worker_stop(struct kf_worker *worker);
 /* These two are known once the worker has ended or was stopped; until then
- * they are KF_TIER_NONE and 0. */
+ * they are KF_TIER_NONE and 0, as they are of one whose nursery lives on. */
 enum kf_sandbox_tier kf_worker_tier(const struct kf_worker *worker);
 uint64_t kf_worker_memory_peak(const struct kf_worker *worker); /* 0 unknown */
 /* What is taken off every time: the least that an empty call took by the

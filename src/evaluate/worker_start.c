@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "evaluate/nursery.h"
 #include "evaluate/place.h"
 #include "evaluate/worker_talk.h"
 
@@ -250,6 +251,29 @@ static enum kf_code make_shm(struct kf_worker *w, const char *artefact_path,
 	return KF_OK;
 }
 
+/* Forked if that is possible. */
+static enum kf_code place(const struct kf_worker_spec *spec,
+			  struct kf_worker *w, int hello, struct kf_err *err)
+{
+	struct kf_nursery *n = spec->nursery;
+	struct kf_err why = { 0 };
+	enum kf_code code;
+
+	if (!n || n->busy || n->useless)
+		return kf_place_worker(spec, &w->arena, w->shm_path, hello,
+				       &w->box, err);
+	code = kf_nursery_fork(n, spec, &w->arena, hello, &why);
+	if (code && n->useless)
+		return place(spec, w, hello, err);
+	if (code && err)
+		*err = why;
+	if (code)
+		return code;
+	w->nursery = n;
+	w->box = n->box;
+	return KF_OK;
+}
+
 enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 			     struct kf_worker **out, struct kf_err *err)
 {
@@ -279,8 +303,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 		goto out;
 	}
 	w->hello_fd = pair[0];
-	code = kf_place_worker(spec, &w->arena, w->shm_path, pair[1], &w->box,
-			       err);
+	code = place(spec, w, pair[1], err);
 	if (!code)
 		code = wait_for_hello(w, err);
 out:

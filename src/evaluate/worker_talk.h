@@ -22,6 +22,7 @@ struct kf_worker {
 	const volatile int *cancel;
 	struct kf_arena arena;
 	struct kf_sandbox *box;
+	struct kf_nursery *nursery;	/* borrowed, and the box is its; or NULL */
 	pid_t pid;			/* 0: not heard of yet */
 	int hello_fd;			/* -1 once it has been heard */
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */

@@ -40,6 +40,7 @@ enum {
 	KF_RUNNER_FD_OUTPUTS = 6,	/* host only */
 	KF_RUNNER_FD_HELLO = 7,		/* one byte with our credentials */
 	KF_RUNNER_FD_FILTER = 8,	/* a compiled seccomp program */
+	KF_RUNNER_FD_NURSERY = 3,	/* a nursery's only one: a socket */
 };
 
 /* Of every tensor, bytes: 256 are promised, and NVIDIA's OpenCL wants 512. */
@@ -184,6 +185,19 @@ struct kf_host_reply {
  * is installed when LOAD is over. rc says how PREPARE, UPLOAD, FORWARD and
  * DOWNLOAD ended, and text the rest.
  */
+
+/*	python -B candidate.py nurse TORCH_DEVICE ARTEFACT PROBLEM
+ *
+ * One that has PyTorch loaded, and no device and no program, from which serving
+ * processes are forked (evaluate/nursery.h). Over its socket go letters; its
+ * answer is READY: once it is there, and to every CLEAR.
+ */
+#define KF_NURSERY_READY	'r'
+#define KF_NURSERY_FORK		'f'	/* with descriptors, in this order: standard
+					   output and error, and 3 to 8 of the
+					   list above */
+#define KF_NURSERY_CLEAR	'c'	/* end all other processes, remove what
+					   they left */
 
 enum kf_python_end {
 	KF_PYTHON_GOOD,
