@@ -397,6 +397,8 @@ def test_one_source_file_for_kernelbench(package):
         inputs = fresh(package, seed)
         with torch.no_grad():
             agree(want(*inputs), new(*inputs))
+    # It is timed with gradients on.
+    assert torch.is_grad_enabled() and not new(*inputs).requires_grad
 
 
 def test_a_library_that_does_not_load_is_built_again(package):

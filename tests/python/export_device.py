@@ -197,7 +197,7 @@ def test_one_file_has_it_all(world):
     for name in [n for n in sys.modules if n.startswith("kforge_export_")]:
         del sys.modules[name]
     exec(compile(text, "<string>", "exec"), context)
-    name = context["ModelNew"].__module__.rpartition(".")[0]
+    name = context["ModelNew"].__bases__[0].__module__.rpartition(".")[0]
     assert not os.path.exists(os.path.dirname(
         sys.modules[name].__file__)), "the folder is still there"
     assert "__global__ void multiply" in text
