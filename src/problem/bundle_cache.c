@@ -7,6 +7,7 @@
 
 #include "problem/bundle_cache.h"
 #include "problem/bundle_load.h"
+#include "problem/bundle_sum.h"
 #include "problem/reference.h"
 
 #define POLL_NS (10 * KF_NS_PER_MS)
@@ -127,6 +128,8 @@ static enum kf_code make(const struct kf_problem_spec *spec,
 		goto out;
 	/* What cannot be read back was spoilt by the problem's own code. */
 	code = kf_bundle_load(out_folder, out, err);
+	if (!code)
+		code = kf_bundle_sum_write(out, err);
 	kf_bundle_release(out);
 	if (!code)
 		code = move_in(out_folder, place, err);

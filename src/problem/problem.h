@@ -242,6 +242,11 @@ KF_MUST_CHECK enum kf_code kf_bundle_open(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, struct kf_bundle *out,
 		struct kf_err *err);
 void kf_bundle_release(struct kf_bundle *bundle);
+/* Reads all of it. One that was altered since it was made is KF_E_IO, and is
+ * taken out of the cache, so that it is made anew the next time; to be asked
+ * before a program is blamed for what it is compared with. */
+KF_MUST_CHECK enum kf_code kf_bundle_check(const struct kf_bundle *bundle,
+					   struct kf_err *err);
 /* Releases it and takes it out of the cache. */
 enum kf_code kf_bundle_discard(struct kf_bundle *bundle, struct kf_err *err);
 
