@@ -1,6 +1,7 @@
 #include "evaluate/evaluate.h"
 
 #include <math.h>
+#include <signal.h>
 
 #include "evaluate/feedback.h"
 
@@ -367,6 +368,9 @@ void kf_judgement_tell(struct kf_judgement *j)
 {
 	kf_session_shared_close(&j->shared);
 	take_account(j, j->out);
+	j->out->killed = j->failure.fault == KF_FAULT_CALL &&
+		j->failure.call.state == KF_CALL_SIGNAL &&
+		j->failure.call.signal == SIGKILL;
 	if (j->failure.fault) {
 		kf_feedback_failure(j);
 	} else {

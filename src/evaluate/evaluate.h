@@ -100,6 +100,9 @@ struct kf_verdict {
 	json_t *evidence;		/* owned; counts, worst elements, pattern */
 	bool kernelbench_good;		/* by the benchmark's own rule */
 	bool in_process;		/* trust: in-process */
+	/* Its process was killed, and by none of the judge's limits: perhaps by
+	 * somebody else, such as a machine that is out of memory. */
+	bool killed;
 	enum kf_sandbox_tier tier;
 
 	/* Who judged, how, and where: with these it can be judged again. */

@@ -69,7 +69,8 @@ enum kf_code kf_contest_duel(const struct kf_judge_spec *how,
 	if (!code && out->wrong < count) {
 		kf_verdict_release(&contestant[out->wrong]->verdict);
 		contestant[out->wrong]->verdict = wrong;
-		return KF_OK;
+		return wrong.state == KF_MISMATCH ?
+			kf_bundle_check(&how->target->bundle, err) : KF_OK;
 	}
 	kf_verdict_release(&wrong);
 	if (code)

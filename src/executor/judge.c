@@ -90,6 +90,25 @@ static bool worth_repeating(enum kf_code code)
 	return code == KF_E_IO || code == KF_E_TIMEOUT;
 }
 
+/* No program can send itself that signal, but it can end with a status that
+ * looks like it: one that does so each time has its verdict. */
+static bool may_be_others(enum kf_code code, const struct kf_verdict *out,
+			  const struct kf_log *log, unsigned try)
+{
+	if (code || !out->killed || try == JUDGE_TRIES)
+		return false;
+	kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the program's "
+		"process was killed, and not by kforge", try, JUDGE_TRIES);
+	return true;
+}
+
+/* A compiler that found no room may have met a disk that others filled since
+ * it was proved. */
+static bool ran_out(const struct kf_verdict *verdict)
+{
+	return strcmp(verdict->reason, "compile_resource") == 0;
+}
+
 static void lower(uint64_t *ceiling, uint64_t asked, uint64_t unit)
 {
 	if (asked && asked * unit < *ceiling)
@@ -211,17 +230,22 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 			code = kf_mkdir_p(spec->work_dir, err);
 		if (!code)
 			code = kf_evaluate(&req, out, err);
+		if (may_be_others(code, out, problem_spec->log, try))
+			continue;
 		if (!worth_repeating(code))
 			break;
 		kf_logf(problem_spec->log, KF_LOG_WARN,
 			"harness_error, try %u of %d: %s", try, JUDGE_TRIES,
 			err ? err->text : "");
 	}
+	if (!code && out->state == KF_MISMATCH)
+		code = kf_bundle_check(&spec->target->bundle, err);
 	code = look_at_device(spec, out, code, err);
 	if (!code)
 		kf_verdict_set_health(out, &spec->target->health);
 	if (!code && out->state == KF_COMPILATION_FAILURE &&
-	    setup->platform->example_text && !setup->compiler_proved)
+	    setup->platform->example_text &&
+	    (!setup->compiler_proved || ran_out(out)))
 		code = prove_compiler(setup, spec->work_dir, err);
 	if (!code && out->baseline_live && out->baseline_ns > 0)
 		code = kf_baseline_store(problem_spec, &spec->target->problem,

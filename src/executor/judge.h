@@ -33,7 +33,8 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec);
 /* With several shapes: on each in turn, until one on which the program is not
  * correct (evaluate/shapes.h).
  *
- * kf_evaluate, repeated when the trouble was ours (harness_error). Trouble
+ * kf_evaluate, repeated when the trouble was ours (harness_error), or may be
+ * that of a machine which killed the program. Trouble
  * that a repetition cannot mend (stopped by the user, nothing there to run
  * with) is returned at once. A compiler that refuses a program must once have
  * compiled the platform's own example, else the refusal is KF_E_UNAVAIL. */

@@ -54,10 +54,7 @@ def go_on(scene):
     assert not scene.leftovers(), scene.leftovers()
 
 
-def test_a_call_that_fails_loses_nothing(scratch):
-    play = Play(scratch, "null", [NO_ANSWER, ANSWER],
-                ["generation_failure", "mismatch"])
-    chosen = failures(play.calls)
+def fail_everywhere(play, chosen):
     started = time.monotonic()
 
     def fail_at(point):
@@ -77,6 +74,22 @@ def test_a_call_that_fails_loses_nothing(scratch):
     print(f"# {len(play.calls)} calls, {len(chosen)} of them fail, "
           f"{time.monotonic() - started:.0f} s")
     assert not failed, "\n".join(failed)
+
+
+def test_a_call_that_fails_loses_nothing(scratch):
+    play = Play(scratch, "null", [NO_ANSWER, ANSWER],
+                ["generation_failure", "mismatch"])
+    fail_everywhere(play, failures(play.calls))
+
+
+def test_a_call_that_fails_while_a_program_is_judged_is_no_verdict(scratch):
+    """The full disk is met where programs are compiled and run."""
+    play = Play(scratch, "cpu", [ANSWER], ["correct"])
+    chosen = [(number, error) for number, error in failures(play.calls)
+              if "/run/work/" in next(c.about for c in play.calls
+                                      if c.number == number)]
+    assert len(chosen) > 10, chosen
+    fail_everywhere(play, chosen[::-(-len(chosen) // 14)])
 
 
 if __name__ == "__main__":
