@@ -226,10 +226,27 @@ static void bring_together(const struct kf_bundle *b,
 	list[kept] = changed;
 }
 
+/* A forked process can tell that it is not the first (docs/security.md), so it
+ * must expect other data than the declared kind too. */
+static size_t add_any_set(struct kf_judgement *j, const struct kf_case **list)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	size_t i;
+
+	if (!j->req->platform->driver->python || b->set_count < 2 ||
+	    j->req->rules != KF_RULES_KFORGE)
+		return 0;
+	i = 1 + (size_t)kf_rng_below(&j->rng, b->set_count - 1);
+	if (b->set[i].weight)
+		return 0;
+	list[0] = &b->set[i];
+	return 1;
+}
+
 /*
  * The calls before the first timed block: in the first process every verdict
  * set, in later ones the declared set once more (does it give the same there?)
- * and, if the stock is small, other sets; with stock entries among them, in
+ * and, if the stock is small or it is forked, other sets; with stock entries among them, in
  * secret order but for the set that repeats the declared one.
  */
 static size_t plan(struct kf_judgement *j, struct kf_process *p,
@@ -243,6 +260,8 @@ static size_t plan(struct kf_judgement *j, struct kf_process *p,
 		count = add_some_sets(j, b->set_count, list);
 	else
 		count = add_some_sets(j, small ? WARM_CALLS : 1, list);
+	if (!p->first && !small)
+		count += add_any_set(j, list + count);
 	for (size_t i = 0; p->first && i < b->set_count; i++)
 		if (b->set[i].weight && j->req->rules == KF_RULES_KFORGE)
 			list[count++] = &b->set[i];

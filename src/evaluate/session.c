@@ -174,6 +174,14 @@ enum kf_code kf_session_shared_fill(struct kf_session_shared *shared,
 	return code;
 }
 
+static struct kf_nursery *nursery_of(struct kf_session_shared *shared)
+{
+	const struct kf_evaluate_request *req = shared->req;
+
+	return req->platform->driver->python && !req->wrap ?
+		&shared->nursery : NULL;
+}
+
 static enum kf_code begin_worker(struct kf_session_shared *shared,
 				 struct kf_worker **out, struct kf_err *err)
 {
@@ -192,8 +200,7 @@ static enum kf_code begin_worker(struct kf_session_shared *shared,
 		.limits = req->platform->run_limits,
 		.handshakes = req->wrap ? NULL : req->handshakes,
 		.wrap = req->wrap,
-		.nursery = req->platform->driver->python && !req->wrap ?
-			&shared->nursery : NULL,
+		.nursery = nursery_of(shared),
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;
@@ -240,18 +247,33 @@ void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
 		shared->ahead_count++;
 }
 
-/* One made ahead if there is one. It may have died meanwhile, or been killed:
- * then a fresh one takes its place, and only that one's trouble is told. */
+/* One made ahead if there is one. */
+static enum kf_code take_worker(struct kf_session_shared *shared,
+				struct kf_worker **out,
+				struct kf_call_end *end, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	if (shared->ahead_count)
+		*out = shared->ahead[--shared->ahead_count];
+	else
+		code = begin_worker(shared, out, err);
+	return code ? code : kf_worker_load(*out, end, err);
+}
+
+/* One made ahead may have died meanwhile, or been killed, and one that was
+ * forked may not have got its device: then a fresh one takes its place, and
+ * only that one's trouble is told. */
 static enum kf_code load_worker(struct kf_session_shared *shared,
 				struct kf_worker **out,
 				struct kf_call_end *end, struct kf_err *err)
 {
+	const struct kf_nursery *nursery = nursery_of(shared);
 	struct kf_err why = { 0 };
 	enum kf_code code;
 
-	if (shared->ahead_count) {
-		*out = shared->ahead[--shared->ahead_count];
-		code = kf_worker_load(*out, end, &why);
+	if (shared->ahead_count || (nursery && !nursery->useless)) {
+		code = take_worker(shared, out, end, &why);
 		if (code == KF_E_CANCELED && err)
 			*err = why;
 		if (!code || code == KF_E_CANCELED)
@@ -260,6 +282,7 @@ static enum kf_code load_worker(struct kf_session_shared *shared,
 			"is of no use: %s", why.text);
 		kf_worker_free(*out);
 		*out = NULL;
+		shared->nursery.useless = true;
 	}
 	code = begin_worker(shared, out, err);
 	return code ? code : kf_worker_load(*out, end, err);
