@@ -226,7 +226,7 @@ static void bring_together(const struct kf_bundle *b,
 	list[kept] = changed;
 }
 
-/* A forked process can tell that it is not the first (docs/security.md), so it
+/* A forked process can tell that it is not the first (docs/security.md): it
  * must expect other data than the declared kind too. */
 static size_t add_any_set(struct kf_judgement *j, const struct kf_case **list)
 {
@@ -246,8 +246,8 @@ static size_t add_any_set(struct kf_judgement *j, const struct kf_case **list)
 /*
  * The calls before the first timed block: in the first process every verdict
  * set, in later ones the declared set once more (does it give the same there?)
- * and, if the stock is small or it is forked, other sets; with stock entries among them, in
- * secret order but for the set that repeats the declared one.
+ * and, if the stock is small or it is forked, other sets; with stock entries
+ * among them, in secret order but for the set that repeats the declared one.
  */
 static size_t plan(struct kf_judgement *j, struct kf_process *p,
 		   const struct kf_case **list)
