@@ -460,6 +460,36 @@ static void test_kill_ends_the_tree(void **state)
 	kf_sandbox_free(box);
 }
 
+/* What was printed before is gone, and only the new pipes are read. */
+static void test_output_can_begin_anew(void **state)
+{
+	const struct row_case *c = *state;
+	const char *const argv[] = { "/hostile/stay", NULL };
+	struct kf_outcome outcome = { 0 };
+	struct kf_sandbox *box = NULL;
+	struct kf_err err = { 0 };
+	struct kf_bind bind[2];
+	struct kf_sandbox_spec spec = plain_spec(c->subject, bind, argv);
+	int fd[2];
+
+	spec.first = true;
+	must(kf_sandbox_start(&spec, &box, &err), &err);
+	for (unsigned i = 0; i < 2; i++) {
+		must(kf_sandbox_new_output(box, fd, &err), &err);
+		assert_int_equal(write(fd[0], i ? "out" : "old", 3), 3);
+		assert_int_equal(write(fd[1], i ? "err" : "old", 3), 3);
+		close(fd[0]);
+		close(fd[1]);
+		assert_false(kf_sandbox_ended(box));
+	}
+	must(kf_sandbox_kill(box, &outcome, &err), &err);
+	assert_int_equal(outcome.end, KF_END_CANCELED);
+	assert_string_equal(kf_buf_str(&outcome.out), "out");
+	assert_string_equal(kf_buf_str(&outcome.errout), "err");
+	kf_outcome_release(&outcome);
+	kf_sandbox_free(box);
+}
+
 /* The second meets its limit while the first goes on. */
 static void test_several_are_looked_after_at_once(void **state)
 {
@@ -680,6 +710,7 @@ static const struct {
 	{ "planted links are seen with O_NOFOLLOW", test_planted_links_are_seen_with_nofollow },
 	{ "cancel stops at once", test_cancel_stops_at_once },
 	{ "kill ends the tree", test_kill_ends_the_tree },
+	{ "output can begin anew", test_output_can_begin_anew },
 	{ "several are looked after at once", test_several_are_looked_after_at_once },
 	{ "everything dies with the supervisor", test_everything_dies_with_the_supervisor },
 	{ "a missing program is our trouble", test_a_missing_program_is_our_trouble },

@@ -177,12 +177,17 @@ static void test_every_profile_is_closed(void **state)
 		assert_true(has(&words, "A", "b=c"));
 		assert_false(has(&words, "--share-net", NULL));
 		assert_false(has(&words, "--dev", NULL));
+		assert_false(has(&words, "--as-pid-1", NULL));
 		assert_int_equal(has(&words, "--proc", "/proc"),
 				 p == KF_SANDBOX_REFERENCE ||
 				 p == KF_SANDBOX_DEVICE ||
 				 p == KF_SANDBOX_PYTHON ||
 				 p == KF_SANDBOX_TOOL);
 		assert_string_equal(words.word[words.count - 1], "/bin/true");
+		kf_words_release(&words);
+		spec.first = true;
+		kf_bwrap_command(&spec, "/usr/bin/bwrap", &fds, &words);
+		assert_true(has(&words, "--as-pid-1", NULL));
 		kf_words_release(&words);
 	}
 }
