@@ -3,6 +3,7 @@
 the work, and an existing solution with a C function of its own."""
 
 import pathlib
+import re
 import shutil
 import sys
 
@@ -119,6 +120,19 @@ def test_a_module_of_own_work_passes(scratch):
     assert verdict["state"] == "correct", verdict
     assert not verdict["libraries"]["used"], verdict["libraries"]
     assert verdict["libraries"]["unseen"] is None, verdict["libraries"]
+
+
+def test_processes_of_a_module_are_forked(scratch):
+    """PyTorch opens no device when it is loaded, and a forked process gets
+    one."""
+    result = module(scratch, "x @ y", "-v", "-v")
+    assert result.json()["state"] == "correct", result
+    assert "will be forked from one" in result.err, result
+    for words in ("no process to fork", "is given up", "is of no use"):
+        assert words not in result.err, (words, result)
+    for number, ms in re.findall(r"process (\d+) of the candidate ready in "
+                                 r"([\d.]+) ms", result.err):
+        print(f"# measure forms/module/process-{number} {ms} ms")
 
 
 if not shutil.which("nvcc") and \
