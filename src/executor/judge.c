@@ -90,23 +90,27 @@ static bool worth_repeating(enum kf_code code)
 	return code == KF_E_IO || code == KF_E_TIMEOUT;
 }
 
-/* No program can send itself that signal, but it can end with a status that
- * looks like it: one that does so each time has its verdict. */
-static bool may_be_others(enum kf_code code, const struct kf_verdict *out,
-			  const struct kf_log *log, unsigned try)
-{
-	if (code || !out->killed || try == JUDGE_TRIES)
-		return false;
-	kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the program's "
-		"process was killed, and not by kforge", try, JUDGE_TRIES);
-	return true;
-}
-
 /* A compiler that found no room may have met a disk that others filled since
  * it was proved. */
 static bool ran_out(const struct kf_verdict *verdict)
 {
 	return strcmp(verdict->reason, "compile_resource") == 0;
+}
+
+/* No program can send itself that signal, but it can end with a status that
+ * looks like it: one that does so each time has its verdict. A compiler that
+ * was stopped for want of memory is asked once more. */
+static bool may_be_others(enum kf_code code, const struct kf_verdict *out,
+			  const struct kf_log *log, unsigned try)
+{
+	bool compiler = ran_out(out) && try == 1;
+
+	if (code || try == JUDGE_TRIES || (!out->killed && !compiler))
+		return false;
+	kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the %s was "
+		"stopped, perhaps by others", try, JUDGE_TRIES,
+		compiler ? "compiler" : "program's process");
+	return true;
 }
 
 static void lower(uint64_t *ceiling, uint64_t asked, uint64_t unit)
