@@ -66,7 +66,7 @@ static enum kf_code copy_what_matters(const struct kf_targets *targets,
 	json_t *json = kf_job_to_json(job);
 	static const char *const other[] = {
 		"files", "reply", "seed", "calls", "rules", "libraries",
-		"stop_after", "problem_hash", "limits",
+		"stop_after", "profile", "problem_hash", "limits",
 	};
 	enum kf_code code;
 
