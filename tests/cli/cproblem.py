@@ -178,7 +178,7 @@ def test_no_sandbox_holds_what_is_expected(scratch):
                if p.is_dir()]
     assert len(bundles) == 1, bundles
     parts = sorted(p.name for p in bundles[0].iterdir())
-    assert parts == ["inputs", "oracle", "public"], parts
+    assert parts == ["inputs", "oracle", "public", "sum"], parts
     assert "seed" not in (bundles[0] / "public" / "bundle.json").read_text()
 
 
