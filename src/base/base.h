@@ -126,6 +126,9 @@ void kf_lock_release(struct kf_lock *lock);
  * control characters other than \n and \t with '?'; adds the rest to out, cut
  * at its ceiling between characters. bytes must not lie in out. */
 void kf_utf8_clean(const char *bytes, size_t len, struct kf_buf *out);
+/* Text as it stands in XML and HTML, in elements and between quotation marks,
+ * cleaned as above. */
+void kf_xml_text(const char *text, struct kf_buf *out);
 /* The same text with invalid bytes and NUL replaced by U+FFFD, and nothing
  * else changed. False if out was too small and the rest was dropped. */
 bool kf_utf8_repair(const char *bytes, size_t len, struct kf_buf *out);

@@ -50,6 +50,23 @@ void kf_utf8_clean(const char *bytes, size_t len, struct kf_buf *out)
 		out->data[out->len] = '\0';
 }
 
+void kf_xml_text(const char *text, struct kf_buf *out)
+{
+	struct kf_buf clean = { .max = out->max };
+
+	kf_utf8_clean(text, strlen(text), &clean);
+	for (const char *at = kf_buf_str(&clean); *at; at++) {
+		const char *as = *at == '<' ? "&lt;" : *at == '>' ? "&gt;" :
+			*at == '&' ? "&amp;" : *at == '"' ? "&quot;" : NULL;
+
+		if (as)
+			kf_buf_puts(out, as);
+		else
+			kf_buf_add(out, at, 1);
+	}
+	kf_buf_release(&clean);
+}
+
 bool kf_utf8_repair(const char *bytes, size_t len, struct kf_buf *out)
 {
 	size_t good = 0;	/* where the valid run before i begins */

@@ -53,6 +53,12 @@ KF_MUST_CHECK enum kf_code kf_cli_hidden(const struct kf_options *options,
 /* Prints JSON and a newline on standard output, then lets go of it. */
 void kf_cli_print_json_take(json_t *value);
 
+/* --picture: writes where the wrong elements lie to path, as SVG (a map of the
+ * evidence, evaluate/error_map.h); a note on standard error where a verdict has
+ * none. */
+enum kf_code kf_cli_picture(const json_t *verdict, const char *path,
+			    struct kf_err *err);
+
 /* The run folder to work on: the argument, or the latest under kforge-runs/.
  * Caller frees. */
 KF_MUST_CHECK enum kf_code kf_cli_run_dir(const char *asked, char **out,

@@ -91,6 +91,7 @@ static const struct option option_table[] = {
 	{ 0, "hide", "SET", "keep a set of counters from rules and models: times, processor, throughput, memory, occupancy, stalls, static, kernels or other (may be repeated)", LIST, AT(hide), NULL, 0 },
 	{ 'w', "watch", NULL, "go on until Ctrl-C: verify judges again at every save, judge takes jobs as they appear", FLAG, AT(watch), NULL, 0 },
 	{ 0, "explain", NULL, "say why: stages, sets, worst elements, times, and what to do next", FLAG, AT(explain), NULL, 0 },
+	{ 0, "picture", "FILE", "write where the wrong elements of an output lie, as SVG", TEXT, AT(picture), NULL, 0 },
 	{ 0, "sanitize", NULL, "run the kernels under a tool that watches their accesses too (oclgrind, compute-sanitizer)", FLAG, AT(sanitize), NULL, 0 },
 	{ 0, "kind", "KIND", "of a new problem: c (default): problem.json and reference.c; python: a PyTorch file", CHOICE, AT(kind), kind_choice, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },

@@ -25,7 +25,7 @@ struct kf_options {
 	uint64_t verbose;
 	const char *platform, *form, *model, *size, *shapes, *shape, *out;
 	const char *record, *prompts, *python, *executor;
-	const char *cache, *profiler, *advisor, *profile, *release;
+	const char *cache, *profiler, *advisor, *profile, *release, *picture;
 	struct kf_list set, start, hide;
 	uint64_t attempts, max_tokens, budget_tokens, seed, calls, threads;
 	uint64_t rejudge;

@@ -67,6 +67,8 @@ static enum kf_code print_attempt(struct kf_store *store,
 		kf_whole_explain(&whole);
 	else
 		kf_whole_print(&whole);
+	if (!code && options->picture)
+		code = kf_cli_picture(whole.verdict, options->picture, err);
 	kf_whole_release(&whole);
 	return code;
 }
@@ -122,7 +124,7 @@ const struct kf_command kf_command_show = {
 	.name = "show",
 	.arguments = "[RUN [ATTEMPT]]",
 	.summary = "a run's table, or one attempt: prompt, reply, source, difference, verdict",
-	.options = "only explain json help",
+	.options = "only explain picture json help",
 	.argument_max = 2,
 	.run = show,
 };

@@ -114,6 +114,19 @@ static void print_verdict(const struct kf_verify *v)
 	kf_buf_release(&words);
 }
 
+enum kf_code kf_verify_picture(const struct kf_verify *v, struct kf_err *err)
+{
+	json_t *json;
+	enum kf_code code;
+
+	if (!v->options->picture)
+		return KF_OK;
+	json = kf_verdict_to_json(&v->verdict);
+	code = kf_cli_picture(json, v->options->picture, err);
+	json_decref(json);
+	return code;
+}
+
 static enum kf_code open_all(struct kf_verify *v, const char *problem,
 			     struct kf_err *err)
 {
@@ -143,7 +156,7 @@ static enum kf_code judge_once(struct kf_verify *v, int *status,
 	kf_verdict_set_health(&v->verdict, kf_target_health(&v->target));
 	*status = kf_cli_status(&v->verdict);
 	print_verdict(v);
-	return KF_OK;
+	return kf_verify_picture(v, err);
 }
 
 static int verify(const struct kf_options *options, const char **argument,
@@ -182,7 +195,7 @@ const struct kf_command kf_command_verify = {
 	.summary = "judge a program written by anyone: the files, a folder, a model's reply",
 	.options = "platform form set size dtype shapes rules libraries "
 		   "baseline calls seed stop-after threads sandbox python "
-		   "cache watch explain sanitize json "
+		   "cache watch explain picture sanitize json "
 		   "quiet verbose help",
 	.argument_min = 2,
 	.argument_max = 64,

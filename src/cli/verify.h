@@ -23,6 +23,8 @@ KF_MUST_CHECK enum kf_code kf_verify_judge(struct kf_verify *v,
 		const volatile int *cancel, struct kf_err *err);
 /* The verdict as JSON, with what it was judged on. New reference. */
 json_t *kf_verify_to_json(const struct kf_verify *v);
+/* --picture: where the wrong elements of the verdict lie. */
+enum kf_code kf_verify_picture(const struct kf_verify *v, struct kf_err *err);
 /* The verdict in words; all of them with --explain. */
 void kf_verify_words(const struct kf_verify *v, struct kf_buf *out);
 

@@ -173,6 +173,8 @@ static enum kf_code watch(struct kf_verify *v, struct kf_saves *saves,
 				print_json_line(v);
 			else if (!code && told)
 				print_line(v, h);
+			if (!code && told)
+				code = kf_verify_picture(v, err);
 			fflush(stdout);
 		}
 		if (!code)

@@ -180,6 +180,8 @@ void kf_compare_run(const struct kf_compare_request *req,
 	marks = kf_alloc((size_t)out->numel);
 	compare_once(req, marks, out);
 	kf_pattern_find(req, marks, out->end, out->pattern);
+	kf_error_map_shape(req->rank, req->shape, &out->map);
+	kf_error_map_fill(marks, &out->map);
 	free(marks);
 }
 

@@ -17,7 +17,7 @@
 #ifndef KF_EVALUATE_COMPARE_H
 #define KF_EVALUATE_COMPARE_H
 
-#include "base/base.h"
+#include "evaluate/error_map.h"
 
 #define KF_COMPARE_WORST 8
 #define KF_COMPARE_PATTERN 256
@@ -102,6 +102,7 @@ struct kf_compare {
 				   "all values are 2 times too large", "looks
 				   transposed", "shifted by one along axis 1",
 				   "row 0 only"; "" if none was found */
+	struct kf_error_map map;	/* where they lie */
 };
 
 /* True if the element's bytes are the poison's. */

@@ -62,6 +62,7 @@ static void compare_windows(const struct kf_compare_request *req,
 	for (size_t i = 0; i < out->worst_count; i++)
 		out->worst[i].index = kf_digest_place(d, out->worst[i].index);
 	out->pattern[0] = '\0';		/* of places in windows: no use */
+	out->map = (struct kf_error_map) { 0 };
 	out->numel = numel_of(req);
 }
 

@@ -76,6 +76,8 @@ static void add_compare(const struct kf_judgement *j, json_t *json)
 	json_object_set_new(json, "error_max_abs", value(c->error_max_abs));
 	json_object_set_new(json, "pattern", json_string(c->pattern));
 	json_object_set_new(json, "worst", worst(j));
+	if (c->map.rows)
+		json_object_set_new(json, "map", kf_error_map_to_json(&c->map));
 }
 
 static json_t *failure(const struct kf_judgement *j)

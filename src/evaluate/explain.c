@@ -232,6 +232,16 @@ static void say_worst(const json_t *f, struct kf_buf *out)
 	}
 }
 
+static void say_map(const json_t *f, struct kf_buf *out)
+{
+	struct kf_buf map = { .max = 8192 };
+
+	if (kf_error_map_draw(json_object_get(f, "map"), INDENT + 2, &map))
+		kf_buf_printf(out, "\n  where the wrong elements lie\n%s",
+			      kf_buf_str(&map));
+	kf_buf_release(&map);
+}
+
 static void say_outputs(const json_t *f, struct kf_buf *out)
 {
 	say(out, "output", "%lld (%s), %lld elements in %lld blocks",
@@ -254,6 +264,7 @@ static void say_outputs(const json_t *f, struct kf_buf *out)
 		    "T (1 + 15 / n) times (docs/judging.md, \"Values\")",
 		    log2(number(f, "limit")));
 	say_worst(f, out);
+	say_map(f, out);
 }
 
 static void say_failure(const json_t *v, struct kf_buf *out)

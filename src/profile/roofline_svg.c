@@ -33,23 +33,6 @@ static double place_y(const struct chart *c, double value)
 		(log10(value) - c->y.low) / (c->y.high - c->y.low);
 }
 
-static void add_text(struct kf_buf *out, const char *text)
-{
-	struct kf_buf clean = { .max = 256 };
-
-	kf_utf8_clean(text, strlen(text), &clean);
-	for (const char *at = kf_buf_str(&clean); *at; at++) {
-		const char *as = *at == '<' ? "&lt;" : *at == '>' ? "&gt;" :
-			*at == '&' ? "&amp;" : *at == '"' ? "&quot;" : NULL;
-
-		if (as)
-			kf_buf_puts(out, as);
-		else
-			kf_buf_add(out, at, 1);
-	}
-	kf_buf_release(&clean);
-}
-
 /* --- the axes ------------------------------------------------------------- */
 
 static void widen(struct scale *s, double value)
@@ -149,7 +132,7 @@ static void point(const struct chart *c, const char *name, double bytes,
 		      "fill=\"%s\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor="
 		      "\"%s\">", x, y, color, x > WIDTH * 0.7 ? x - 9 : x + 9,
 		      y + 16, x > WIDTH * 0.7 ? "end" : "start");
-	add_text(c->out, name);
+	kf_xml_text(name, c->out);
 	kf_buf_puts(c->out, "</text>\n");
 }
 
@@ -200,7 +183,7 @@ void kf_roofline_svg(const struct kf_roofline *r, const char *title,
 		      "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>"
 		      "<text x=\"%.0f\" y=\"22\" font-size=\"15\">", WIDTH,
 		      HEIGHT, WIDTH, HEIGHT, LEFT);
-	add_text(out, title);
+	kf_xml_text(title, out);
 	kf_buf_puts(out, "</text>\n");
 	if (drawable(r)) {
 		caption(r, out);

@@ -113,7 +113,7 @@ OWN = {"python": "/none", "cache": "cache", "out": "out", "record": "file",
 ANYBODYS = """
     platform form model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
-    memory keep baseline calls stop-after threads watch explain sanitize kind context
+    memory keep baseline calls stop-after threads watch explain picture sanitize kind context
     jobs again jsonl as portable only all merge table json quiet verbose profiler
     advisor profile hide rejudge
     """.split()

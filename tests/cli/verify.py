@@ -62,6 +62,23 @@ def test_explain_tells_why_within_80_columns(_):
         assert max(map(len, prose)) <= 80, result
 
 
+def test_where_the_wrong_elements_lie_is_drawn(scratch):
+    picture = scratch / "errors.svg"
+    result = kforge("verify", PROBLEM, DATA / "wrong.c", *FAST, "--explain",
+                    "--picture", picture)
+    assert "where the wrong elements lie" in result.out, result
+    assert "\u2588" in result.out, result
+    assert picture.read_text().startswith("<svg "), picture.read_text()
+    picture.unlink()
+    result = kforge("verify", PROBLEM, DATA / "good.c", *FAST, "--picture",
+                    picture)
+    assert result.status == 0 and not picture.exists(), result
+    assert "has no wrong elements to show" in result.err, result
+    result = kforge("verify", PROBLEM, DATA / "wrong.c", *FAST, "--picture",
+                    scratch / "none" / "errors.svg")
+    assert result.status == 6 and "errors.svg" in result.err, result
+
+
 def test_a_live_baseline_gives_a_speedup(_):
     result = kforge("verify", PROBLEM, DATA / "good.c", "--json")
     verdict = result.json()
