@@ -87,6 +87,20 @@ out:
 	return code;
 }
 
+/* A processor is the device itself, and its units are whole; what runs on
+ * another device leaves the processors to be shared. */
+static unsigned threads_of(const struct kf_setup_spec *spec,
+			   const struct kf_setup *setup)
+{
+	const struct kf_driver *driver = setup->platform->driver;
+	unsigned threads = spec->threads ? spec->threads :
+		driver->in_process && !driver->torch_device ?
+		setup->device.units :
+		kf_processors() / (spec->at_once ? spec->at_once : 1);
+
+	return threads ? threads : 1;
+}
+
 enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 			   struct kf_setup *out, struct kf_err *err)
 {
@@ -112,11 +126,7 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 	if (code)
 		return code;
 	out->handshakes = kf_alloc(sizeof(*out->handshakes));
-	out->threads = spec->threads ? spec->threads :
-		out->platform->driver->in_process ? out->device.units :
-		kf_processors() / (spec->at_once ? spec->at_once : 1);
-	if (!out->threads)
-		out->threads = 1;
+	out->threads = threads_of(spec, out);
 	out->problem_spec = (struct kf_problem_spec) {
 		.set = spec->set,
 		.set_count = spec->set_count,

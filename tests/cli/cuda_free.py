@@ -3,6 +3,7 @@
 stand-ins for NVIDIA's driver library and for nvcc."""
 
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -68,6 +69,11 @@ def test_a_right_program_is_correct(scratch):
     check(result, "correct")
     assert result.status == EXIT["good"], result
     assert result.json()["time_ns"] > 0, result
+
+
+def test_threads_are_the_processors_not_the_devices_units(scratch):
+    verdict = verify(scratch).json()
+    assert verdict["threads"] == len(os.sched_getaffinity(0)), verdict
 
 
 def test_wrong_values_are_a_mismatch(scratch):
