@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""bench/suite.py's problems as two-part programs for CUDA, one attempt each, at
+the sizes that are meant for devices (`--size gpu`).
+
+    bench/suite_cuda.py make DIR     job folders, to be judged by kforge judge DIR
+    bench/suite_cuda.py table DIR    what became of them
+    bench/suite_cuda.py              both, and the judging between them
+"""
+
+import pathlib
+
+import forms
+
+REPLIES = pathlib.Path("bench/results/h100/replies.jsonl")
+
+
+def make(folder):
+    replies = forms.first_replies(REPLIES)
+    for problem in sorted(pathlib.Path("problems").glob("level[1-3]/*.py")):
+        if problem.stem in replies:
+            forms.write_job(folder / problem.stem, problem,
+                            replies[problem.stem], size="gpu")
+
+
+if __name__ == "__main__":
+    forms.main(make)
