@@ -8,7 +8,7 @@
 
 #include "evaluate/weaken.h"
 
-#define SETTLE_NS	KF_NS_PER_S
+#define SETTLE_NS	(10 * KF_NS_PER_S)	/* a busy machine */
 #define LOOK_NS		20000		/* before each look, which costs more */
 #define SLACK_NS	1000ul		/* how late the kernel may wake us */
 

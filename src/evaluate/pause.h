@@ -22,7 +22,7 @@ void kf_pause_release(struct kf_pause *pause);
 /* False if the process may not be signalled. One that has ended is paused. */
 bool kf_pause_begin(struct kf_pause *pause);
 /* Waits until all threads stand still, which takes microseconds; false if they
- * do not within a second. */
+ * do not within ten seconds. */
 bool kf_pause_settle(struct kf_pause *pause);
 void kf_pause_end(struct kf_pause *pause);
 

@@ -171,7 +171,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 			 struct kf_err *err)
 {
 	const struct kf_host_reply *reply = kf_arena_reply(&w->arena);
-	uint64_t delay_ns, took_ns = 0;
+	uint64_t took_ns = 0;
 	enum kf_wait why;
 	uint32_t trouble;
 
@@ -185,7 +185,6 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	/* One that is not paused may have new threads since the last look. */
 	if (w->driver->two_part && w->in_process)
 		(void)kf_threads_stand(&w->pause.threads);
-	delay_ns = kf_threads_delay_ns(&w->pause.threads);
 	why = kf_talk_transact(w, command, timeout_ns, &took_ns);
 	if (!kf_driver_moves(w->driver))
 		kf_arena_sample(&w->arena);
@@ -194,7 +193,8 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 	if (took_ns > w->ping_ns_min)
 		end->time_ns = took_ns - w->ping_ns_min;
 	end->delay_ns = kf_threads_delay_ns(&w->pause.threads);
-	end->delay_ns -= end->delay_ns < delay_ns ? end->delay_ns : delay_ns;
+	end->delay_ns -= end->delay_ns < w->delay_ns ? end->delay_ns :
+		w->delay_ns;
 	end->own_ns = reply->own_ns;
 	if (kf_weak(KF_WEAK_CLOCK))
 		end->time_ns = end->own_ns;

@@ -34,6 +34,8 @@ struct kf_worker {
 	bool untidy;			/* there was a call since the last TIDY */
 	bool has_run;			/* kf_forward, once */
 	unsigned sequence;		/* of the last command */
+	uint64_t delay_ns;		/* how long its threads had waited for a
+					   processor when that was given */
 	uint64_t ping_ns_min, ping_ns_median;
 	enum kf_sandbox_tier tier;
 	uint64_t memory_bytes_peak;

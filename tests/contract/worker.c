@@ -11,6 +11,8 @@
 /* cmocka.h wants those first */
 #include <cmocka.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "evaluate/worker.h"
@@ -473,6 +475,52 @@ static void test_endless_program_is_stopped(void **state)
 	kf_worker_free(worker);
 }
 
+/* Processes that keep this one's only processor busy while it holds them. */
+#define RIVALS	9
+
+static void start_rivals(pid_t *rival)
+{
+	for (int i = 0; i < RIVALS; i++) {
+		rival[i] = fork();
+		assert_true(rival[i] >= 0);
+		while (!rival[i])
+			;
+	}
+}
+
+static void end_rivals(pid_t *rival)
+{
+	for (int i = 0; i < RIVALS; i++) {
+		kill(rival[i], SIGKILL);
+		waitpid(rival[i], NULL, 0);
+	}
+}
+
+static void test_a_busy_machine_puts_the_deadline_off(void **state)
+{
+	struct kf_worker *worker = start_good(*state, "works_a_while");
+	pid_t rival[RIVALS];
+	struct kf_call_end end;
+	cpu_set_t all, one;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	/* The worker was started on all; it is moved, its rivals are born so. */
+	assert_int_equal(sched_setaffinity(kf_worker_pid(worker), sizeof(one),
+					   &one), 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	start_rivals(rival);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	forward(worker, 300 * KF_NS_PER_MS, &end);
+	end_rivals(rival);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	assert_true(end.wall_ns > 300 * KF_NS_PER_MS);
+	assert_true(end.delay_ns > 100 * KF_NS_PER_MS);
+	assert_int_equal(count_wrong(worker), 0);
+	kf_worker_free(worker);
+}
+
 static void test_memory_hog_is_stopped(void **state)
 {
 	struct kf_worker *worker = start_good(*state, "hog");
@@ -841,6 +889,7 @@ int main(void)
 		cmocka_unit_test(test_null_platform_leaves_outputs_alone),
 		cmocka_unit_test(test_each_misdeed_has_its_end),
 		cmocka_unit_test(test_endless_program_is_stopped),
+		cmocka_unit_test(test_a_busy_machine_puts_the_deadline_off),
 		cmocka_unit_test(test_memory_hog_is_stopped),
 		cmocka_unit_test(test_end_of_a_flood_is_kept),
 		cmocka_unit_test(test_guards_tell_of_writes_out_of_bounds),
