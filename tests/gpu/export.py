@@ -163,6 +163,10 @@ def check_kernelbench(folder):
     assert result.runtime > 0, result.metadata      # else it gave up timing
     print(f"# measure kernelbench_runtime_{folder.name} {result.runtime} "
           f"as it says")
+    reference = getattr(result, "ref_runtime", None)
+    if reference:
+        print(f"# measure kernelbench_speedup_{folder.name} "
+              f"{reference / result.runtime} as it says")
 
 
 def in_torch(folder, mode):
