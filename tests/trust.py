@@ -7,7 +7,9 @@ of NAME: VALUE.
     problem    a name below tests/cheats/problems, or a path
     size       a preset of its sizes; left out: as declared
     shapes     NAME=VALUE of each shape on which it is judged, in turn
-    platform   left out: cpu
+    platform   left out: cpu, for CUDA's files cuda
+    host       of kernels alone, NAME.cu: how tests/gpu/host.c launches them, each
+               or row; left out, the file is of form cu
     found      what must be found: STATE REASON, reasons with | between them, - for
                none
     time       what a call must take at least by the judge's clock
@@ -24,8 +26,12 @@ BUILD = ROOT / os.environ.get("KF_BUILD", "build")
 KFORGE = str(BUILD / "kforge")
 # Stands before every program of one file.
 PREFIX = ROOT / "tests" / "trust.h"
+# What launches kernels that stand alone.
+HOST = ROOT / "tests" / "gpu" / "host.c"
 # One cache for all runs of the tests: making a bundle takes its time.
 CACHE = str(ROOT / "build" / "tests" / "cache")
+# The platform's default is another one.
+FORM_OF = {"solution.py": "torch", "program.cu": "cu"}
 CALLS = 30
 TIME_LIMIT_S = 1500
 UNIT_NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
@@ -49,13 +55,24 @@ class Program:
     def fact(self, name, default=None):
         return self.facts.get(name, default)
 
+    def platform(self):
+        gpu = any(path.suffix == ".cu" for path in self.paths)
+        return self.fact("platform", "cuda" if gpu else "cpu")
+
     def files(self):
+        texts = {p.name: p.read_text(encoding="utf-8") for p in self.paths}
+        if len(texts) > 1:
+            return texts
+        text = texts[self.paths[0].name]
         if self.paths[0].suffix == ".py":
-            return {"solution.py": self.paths[0].read_text(encoding="utf-8")}
-        if len(self.paths) == 1:
-            text = self.paths[0].read_text(encoding="utf-8")
+            return {"solution.py": text}
+        if self.paths[0].suffix == ".c":
             return {"program.c": self.prefix + text}
-        return {p.name: p.read_text(encoding="utf-8") for p in self.paths}
+        if not self.fact("host"):
+            return {"program.cu": text}
+        return {"kernels.cu": text,
+                "host.c": f"#define {self.fact('host').upper()}\n" +
+                          HOST.read_text(encoding="utf-8")}
 
     def requests(self, **more):
         """One for each of its shapes."""
@@ -63,11 +80,12 @@ class Program:
         if "/" not in problem:
             problem = f"tests/cheats/problems/{problem}"
         base = {"problem": problem, "files": self.files(), "calls": CALLS,
-                "baseline": "none", "platform": self.fact("platform", "cpu")}
+                "baseline": "none", "platform": self.platform()}
         if self.fact("size"):
             base["size"] = self.fact("size")
-        if "solution.py" in base["files"]:
-            base["form"] = "torch"
+        for file, form in FORM_OF.items():
+            if file in base["files"]:
+                base["form"] = form
         shapes = self.fact("shapes", "").split() or [None]
         for shape in shapes:
             one = dict(base, **more)

@@ -20,6 +20,7 @@
 #define OPS_MAX		4096
 #define ARG_BYTES	128
 #define MODULE_KERNELS	32
+#define NAME_BYTES	64
 #define BLOCKS_MAX	4096
 #define INVALID_HANDLE	400
 #define DEADLOCK	999	/* of ours: a wait that nothing ends */
@@ -37,6 +38,8 @@ struct function {
 
 struct module {
 	struct function function[MODULE_KERNELS];
+	struct kernel other[MODULE_KERNELS];	/* those of no table */
+	char name[MODULE_KERNELS][NAME_BYTES];
 	unsigned count;
 };
 
@@ -265,13 +268,28 @@ ENTRY(cuMemHostUnregister, void *memory)
 
 /* --- modules -------------------------------------------------------------- */
 
-static void add_function(struct module *m, const char *name, size_t len)
+static bool add_function(struct module *m, const char *name, size_t len)
 {
 	for (size_t i = 0; i < standin_kernel_count; i++)
 		if (strlen(standin_kernel[i].name) == len &&
 		    strncmp(standin_kernel[i].name, name, len) == 0 &&
-		    m->count < MODULE_KERNELS)
+		    m->count < MODULE_KERNELS) {
 			m->function[m->count++].kernel = &standin_kernel[i];
+			return true;
+		}
+	return false;
+}
+
+static void add_other(struct module *m, const char *image, const char *name)
+{
+	struct kernel *other = &m->other[m->count];
+	char *kept = m->name[m->count];
+
+	if (m->count == MODULE_KERNELS || strlen(name) >= NAME_BYTES)
+		return;
+	snprintf(kept, NAME_BYTES, "%s", name);
+	standin_cubin_kernel(image, kept, other);
+	m->function[m->count++].kernel = other;
 }
 
 /* Of real code: a section ".text.NAME" for each kernel. */
@@ -285,9 +303,11 @@ static void add_sections(struct module *m, const char *image)
 	for (unsigned i = 0; i < file->e_shnum; i++) {
 		const char *name = names + section[i].sh_name;
 
-		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
-			add_function(m, name + sizeof(prefix) - 1,
-				     strlen(name) - sizeof(prefix) + 1);
+		if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		name += sizeof(prefix) - 1;
+		if (!add_function(m, name, strlen(name)))
+			add_other(m, image, name);
 	}
 }
 
@@ -645,7 +665,8 @@ ENTRY(cuLaunchKernelEx, const struct kf_cuda_launch *launch, void *function,
 	ENTER();
 	(void)extra;
 	for (size_t i = 0; i < ARGS_MAX && f->kernel->bytes[i]; i++)
-		memcpy(op.arg[i], parameter[i], f->kernel->bytes[i]);
+		if (f->kernel->bytes[i] <= ARG_BYTES)
+			memcpy(op.arg[i], parameter[i], f->kernel->bytes[i]);
 	if (!launch->grid[0] || !launch->block[0] ||
 	    launch->shared_bytes > (unsigned)(f->dynamic_shared ?
 					      f->dynamic_shared : 48 << 10))

@@ -3,6 +3,7 @@
  *
  *	libcuda.c   memory, modules, streams, graphs
  *	kernels.c   what kernels do, in C
+ *	cubin.c     of other kernels what their code tells
  *	devices.c   which devices there are
  */
 #ifndef KF_TESTS_STANDIN_H
@@ -47,6 +48,10 @@ struct kernel {
 	size_t bytes[ARGS_MAX];		/* of its parameters; 0 ends them */
 	int threads, fixed_shared, cluster;
 };
+
+/* One of real code, which does nothing; name lives on. */
+void standin_cubin_kernel(const char *image, const char *name,
+			  struct kernel *out);
 
 /* How far the stamps of events lag behind the time, for a kernel that reached
  * them. */
