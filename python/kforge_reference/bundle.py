@@ -13,7 +13,7 @@ from . import condensed, count, device, matters, oracle, precision, \
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
-FORMAT = 6
+FORMAT = 7
 STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
@@ -276,12 +276,13 @@ class Maker:
             leaves = leaves if changed is None else changed
         why = sets.why_not(kind, leaves, self.oracle.slots)
         if not why:
-            leaves = sets.apply(kind, leaves, seed)
+            declared, leaves = leaves, sets.apply(kind, leaves, seed)
             weights = None
             if kind == "weights":
                 weights = sets.random_weights(
                     self.oracle.slots, self.oracle.declared, seed)
-            why = self.run_set(kind, leaves, weights, seed)
+            why = self.oracle.why_not_large(kind, declared, leaves) or \
+                self.run_set(kind, leaves, weights, seed)
         if why:
             self.dropped.append({"kind": kind, "reason": why})
         return None if why else kind
@@ -304,6 +305,8 @@ class Maker:
                 out.double() if out.is_floating_point() else None
                 for out in expect]
             react, noise = self.oracle.spread(leaves, weights, middle, seed)
+            if kind == "large" and oracle.is_flat(expect, react):
+                return oracle.FLAT
             rounded = {}
             if self.matters is None:
                 self.find_matters(leaves, expect, exact, react, noise)

@@ -21,7 +21,8 @@ CHUNK = 4096
 SUMS = 4                    # of each chunk, with other signs
 WINDOWS = 16
 WINDOW = 1 << 16            # elements
-KINDS = ("declared", "changed", "declared", "zero_mean", "tail", "weights")
+KINDS = ("declared", "changed", "declared", "zero_mean", "tail", "large",
+         "weights")
 RUNS = 4                    # perturbed ones, at most
 STOCK_MAX = 12
 STOCK_LEAST = 4
@@ -102,6 +103,8 @@ class Fresh:
                 column, row = [
                     (torch.randint(0, 512, (n,), generator=gen) + base).float()
                     / 4096 for n in (CHUNK, _chunks(leaf.numel()))]
+                if kind == "large":
+                    row = row * sets.LARGE
                 shift = 0.0
                 if kind == "zero_mean":
                     shift = _mean(scaled(leaf, column, row))
@@ -425,6 +428,9 @@ class Condenser:
         weights = sets.random_weights(run.slots, run.declared, seed) \
             if kind == "weights" else None
         given = fresh.make(leaves) if fresh else leaves
+        why = run.why_not_large(kind, leaves, given)
+        if why:
+            return why
         try:
             values = self._values(given, weights, kind, seed)
         except Refused as refused:
@@ -461,6 +467,8 @@ class Condenser:
         if isinstance(scales, str):
             return scales
         exact, react, noise = scales
+        if kind == "large" and oracle.is_flat(expect, react):
+            return oracle.FLAT
         kappa = [_kappa(*of) for of in zip(expect, exact, react, noise)]
         if self.kappa is None:
             self.reaction = [digest.reaction for digest in digests]

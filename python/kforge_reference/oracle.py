@@ -120,6 +120,17 @@ class Oracle:
             return
         self._exact = None
 
+    def why_not_large(self, kind, declared, leaves):
+        """Why large inputs cannot be judged, or None; other kinds can."""
+        if kind != "large":
+            return None
+        if not self.way:
+            return "there is no float64 form, which alone tells where the " \
+                "reference itself loses its way"
+        if sets.overflows(declared, leaves):
+            return "an input is too large for its type there"
+        return None
+
     def forget_exact(self):
         self.way = self._exact = None
 
@@ -179,6 +190,17 @@ def _as_scale(value):
     """Float32, never infinite or NaN."""
     value = torch.nan_to_num(value, nan=FLOAT32_MAX, posinf=FLOAT32_MAX)
     return value.clamp(max=FLOAT32_MAX).float().contiguous()
+
+
+FLAT = "every output is one number there, whatever the inputs"
+
+
+def is_flat(outputs, react):
+    """Would one number for each output be right?"""
+    return all(
+        (g is None or not bool(g.any())) and
+        (not out.numel() or bool((out == out.reshape(-1)[0]).all()))
+        for out, g in zip(outputs, react))
 
 
 def not_finite(outputs):

@@ -5,7 +5,9 @@ import torch
 from . import device
 
 KINDS = ("declared", "changed", "zero_mean", "wide", "tail", "small",
-         "weights")
+         "large", "weights")
+# A power of two: no two numbers become the same, none is rounded.
+LARGE = 1024
 # Of so many elements of the first set one is changed; where no output follows
 # that, one of fewer.
 CHANGED_ONE_IN = (4096, 512, 64)
@@ -36,8 +38,12 @@ def _small(x, _):
     return x * 1e-3
 
 
+def _large(x, _):
+    return x * LARGE
+
+
 CHANGE = {"zero_mean": _zero_mean, "wide": _wide, "tail": _tail,
-          "small": _small}
+          "small": _small, "large": _large}
 
 
 def is_floating(leaf):
@@ -54,6 +60,12 @@ def apply(kind, leaves, seed):
     gen = generator(seed)
     return [change(leaf.double(), gen).to(leaf.dtype)
             if is_floating(leaf) else leaf for leaf in leaves]
+
+
+def overflows(declared, leaves):
+    """Does a number no longer fit into its type?"""
+    return any(bool((a.isfinite() & ~b.isfinite()).any())
+               for a, b in zip(declared, leaves) if is_floating(a))
 
 
 def change_few(leaves, others, seed, one_in):

@@ -242,6 +242,28 @@ enum kf_code kf_oracle_spread(struct kf_oracle *o,
 	return code;
 }
 
+static bool is_flat(const struct kf_tensor_info *info, const char *out,
+		    const float *react)
+{
+	size_t size = kf_dtype_bytes(info->dtype);
+
+	for (int64_t k = 0; k < info->numel; k++)
+		if ((react && react[k] > 0) ||
+		    memcmp(out, out + (size_t)k * size, size) != 0)
+			return false;
+	return true;
+}
+
+bool kf_answer_is_flat(const struct kf_cproblem *problem,
+		       const struct kf_answer *answer)
+{
+	for (size_t i = 0; i < problem->out.count; i++)
+		if (!is_flat(&problem->out.at[i].info, answer->expect[i],
+			     answer->react[i]))
+			return false;
+	return true;
+}
+
 /* --- lower precision ----------------------------------------------------- */
 
 /* Bits of the fraction dropped, to nearest with ties to even, or cut off. */

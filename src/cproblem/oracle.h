@@ -63,6 +63,10 @@ KF_MUST_CHECK enum kf_code kf_oracle_round(struct kf_oracle *oracle,
 void kf_answer_not_finite(const struct kf_cproblem *problem,
 			  const struct kf_answer *answer, char words[256]);
 
+/* Would one number for each output be right? Asked once it is spread. */
+bool kf_answer_is_flat(const struct kf_cproblem *problem,
+		       const struct kf_answer *answer);
+
 /* Would the judge see that these data give another answer? */
 KF_MUST_CHECK enum kf_code kf_oracle_moves(struct kf_oracle *oracle,
 		const struct kf_cref_data *data,

@@ -214,13 +214,21 @@ static void small(const struct kf_ctensor *t, struct kf_rng *rng, void *data)
 		put(t, data, i, get(t, data, i) * 1e-3);
 }
 
+/* A power of two: no two numbers become the same, none is rounded. */
+static void large(const struct kf_ctensor *t, struct kf_rng *rng, void *data)
+{
+	(void)rng;
+	for (int64_t i = 0; i < t->info.numel; i++)
+		put(t, data, i, get(t, data, i) * 1024);
+}
+
 static const struct {
 	const char *kind;
 	void (*change)(const struct kf_ctensor *t, struct kf_rng *rng,
 		       void *data);
 } change[] = {
 	{ "zero_mean", zero_mean }, { "wide", wide }, { "tail", tail },
-	{ "small", small },
+	{ "small", small }, { "large", large },
 };
 
 bool kf_values_changes(const char *kind)

@@ -167,10 +167,11 @@ void kf_compare_index(int rank, const int64_t *shape, int64_t index,
 
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
 {
-	/* Large terms cancel in these two: an honest fast algorithm (Strassen,
+	/* Large terms cancel in these: an honest fast algorithm (Strassen,
 	 * Winograd) loses two more bits there. */
 	bool coarse = case_kind && (strcmp(case_kind, "wide") == 0 ||
-				    strcmp(case_kind, "tail") == 0);
+				    strcmp(case_kind, "tail") == 0 ||
+				    strcmp(case_kind, "large") == 0);
 	static const struct { double plain, coarse; } limit[] = {
 		[KF_F16] = { 0x1p-9, 0x1p-9 },
 		[KF_BF16] = { 0x1p-6, 0x1p-6 },

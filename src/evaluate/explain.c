@@ -171,6 +171,7 @@ static const char *data_of(const char *kind)
 		{ "wide", "inputs over a wide range" },
 		{ "tail", "the last eighth 8 times as large" },
 		{ "small", "inputs scaled by 1/1000" },
+		{ "large", "inputs 1024 times as large" },
 		{ "weights", "random weights" },
 	};
 

@@ -115,6 +115,9 @@ static const struct { const char *kind, *data, *hint; } kinds[] = {
 	{ "small", "inputs scaled by 1/1000",
 	  "An epsilon seems to be missing or misplaced, or a threshold is "
 	  "assumed." },
+	{ "large", "inputs 1024 times as large",
+	  "Something overflows, or the range of the inputs seems to be assumed "
+	  "(a maximum that is not subtracted before exp)." },
 	{ "weights", "random weights",
 	  "The value of a weight seems to be assumed: weights change between "
 	  "calls, and all that is computed from them must follow." },

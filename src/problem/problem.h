@@ -14,7 +14,7 @@
  *		  that holds a candidate
  *
  * A bundle has *sets* (judged against float64 with a scale for each element:
- * declared, changed, zero-mean, wide, tail, small, random weights) and a
+ * declared, changed, zero-mean, wide, tail, small, large, random weights) and a
  * *stock* of fresh declared inputs with their expected outputs, for timed
  * calls: within one process of a candidate no stock entry is ever used twice.
  */
@@ -187,7 +187,8 @@ extern const char *const kf_precision_name[KF_PRECISIONS];	/* "tf32_cut" */
  * other. */
 struct kf_case {
 	const char *kind;	/* "declared", "changed", "zero_mean", "wide",
-				   "tail", "small", "weights", "stock" */
+				   "tail", "small", "large", "weights",
+				   "stock" */
 	uint64_t seed;
 	const void **in;	/* [in_count]; NULL for a None input */
 	const void **weight;	/* [weight_count]; NULL: the declared weights */

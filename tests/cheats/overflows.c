@@ -5,7 +5,7 @@
  * problem: problems/c/logsumexp_c
  * size: test
  * found: mismatch non_finite
- * without: wide tail
+ * without: wide tail large
  */
 int kf_forward(struct kf_call *c)
 {

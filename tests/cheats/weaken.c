@@ -18,7 +18,7 @@
 enum { PAUSE, CLOCK, READ_ONLY, REFERENCE_FIRST, FRESH_INPUTS, ORACLE_APART,
        BLIND_PREPARE, GUARDS, EVERY_CALL, EVERY_ELEMENT, NON_FINITE, PRECISION,
        NAMED_PRECISION,
-       ZERO_MEAN, WIDE, TAIL, SMALL, WEIGHTS, CHANGED,
+       ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, WEIGHTS, CHANGED,
        DEFENCES };
 
 static const struct { const char *name, *set; } defence[DEFENCES] = {
@@ -39,6 +39,7 @@ static const struct { const char *name, *set; } defence[DEFENCES] = {
 	[WIDE] = { "wide", "wide" },
 	[TAIL] = { "tail", "tail" },
 	[SMALL] = { "small", "small" },
+	[LARGE] = { "large", "large" },
 	[WEIGHTS] = { "weights", "weights" },
 	[CHANGED] = { "changed", "changed" },
 };

@@ -105,7 +105,7 @@ static void test_a_bundle_is_made_without_python(void **state)
 
 	open_good(&f->spec, &problem, &b);
 	assert_true(b.made_now && b.has_exact);
-	assert_int_equal(b.set_count, 7);
+	assert_int_equal(b.set_count, 8);
 	assert_int_equal(b.stock_count, 64);
 	assert_int_equal(b.in[0].shape[0], 4);
 	assert_int_equal(b.in[0].shape[1], 30);
@@ -117,7 +117,7 @@ static void test_a_bundle_is_made_without_python(void **state)
 	for (size_t i = 0; i < b.set_count; i++)
 		check_case(&b, &b.set[i]);
 	check_changed(&b);
-	assert_non_null(b.set[6].weight);
+	assert_non_null(b.set[7].weight);
 	assert_null(b.stock[0].exact[0]);
 	close_both(&problem, &b);
 	open_good(&f->spec, &problem, &b);
@@ -142,7 +142,7 @@ static void test_double_needs_one_reference(void **state)
 }
 
 /* masked: an input that does not matter, one of whole numbers, a domain that
- * three kinds of sets leave, no weights, an output of whole numbers. */
+ * four kinds of sets leave, no weights, an output of whole numbers. */
 static void test_what_a_problem_may_have(void **state)
 {
 	struct fixture *f = *state;
@@ -162,7 +162,7 @@ static void test_what_a_problem_may_have(void **state)
 	assert_true(b.scalar[0].f == 0.5);
 	assert_int_equal(b.scalar[1].i, 9);
 	dropped = json_object_get(b.info, "dropped");
-	assert_int_equal(json_array_size(dropped), 4);
+	assert_int_equal(json_array_size(dropped), 5);
 	assert_non_null(strstr(kf_json_str(json_array_get(dropped, 0),
 					   "reason", ""),
 			       "input x leaves its domain"));

@@ -53,7 +53,7 @@ class Condensed(Case):
     def test_each_set_is_that_of_its_own_inputs(self):
         info = self.condensed(model("return x.sigmoid()", WIDE))
         self.assertEqual(info["sets"], ["declared", "changed", "declared",
-                                        "zero_mean", "tail"])
+                                        "zero_mean", "tail", "large"])
         self.assertTrue(info["condensed"]["rows"])
         self.assertEqual(info["inputs"][0]["matters"], True)
         for number, kind in list(enumerate(info["sets"])) + [(None, "stock")]:
@@ -75,6 +75,8 @@ class Condensed(Case):
             "set-03.safetensors", "zero_mean").double().mean())), 1e-6)
         first, changed = [self.inputs_of("set-0%d.safetensors" % i, "")
                           for i in (0, 1)]
+        self.assertGreater(float(self.inputs_of(
+            "set-05.safetensors", "large").max()), 512)
         self.assertIn(int((first != changed).sum()), (
             ROWS * COLS // condensed.CHUNK, ROWS * COLS // condensed.CHUNK + 1))
 
@@ -134,12 +136,21 @@ class Condensed(Case):
             "return x * self.w", WIDE,
             "self.w = nn.Parameter(torch.randn(%d))" % COLS))
         self.assertEqual(info["sets"][-1], "weights")
-        x = self.inputs_of("set-05.safetensors", "weights")
-        w = self.data("inputs/set-05.safetensors")["weight.0"]
-        kept = self.data("oracle/set-05.safetensors")
+        x = self.inputs_of("set-06.safetensors", "weights")
+        w = self.data("inputs/set-06.safetensors")["weight.0"]
+        kept = self.data("oracle/set-06.safetensors")
         torch.testing.assert_close(kept["expect.0"][0],
                                    (x * w).reshape(-1)[:condensed.WINDOW])
         self.assertTrue(info["weights"][0]["matters"])
+
+    def test_large_inputs_that_show_nothing_are_left_out(self):
+        for why, forward, inputs in (
+                ("every output is one number", "return x.tanh()",
+                 WIDE + " + 1"),
+                ("not finite there", "return x.exp()", WIDE)):
+            info = self.condensed(model(forward, inputs))
+            dropped = {d["kind"]: d["reason"] for d in info["dropped"]}
+            self.assertIn(why, dropped["large"])
 
     def test_no_room_says_how_much_and_the_way_out(self):
         result, _ = self.bundle(model("return x", WIDE), bytes_whole=0,

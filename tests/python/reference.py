@@ -494,6 +494,7 @@ class Sets(Case):
             "tail": lambda y: torch.equal(y[:, -2:], x[:, -2:] * 8) and
             torch.equal(y[:, :-2], x[:, :-2]),
             "small": lambda y: bool(((y - x * 1e-3).abs() < 1e-9).all()),
+            "large": lambda y: torch.equal(y, x * 1024),
             "declared": lambda y: torch.equal(y, x),
         }
         whole = torch.arange(5)
@@ -512,7 +513,22 @@ class Sets(Case):
         self.assertIn("not finite", dropped["zero_mean"])
         self.assertIn("no parameter", dropped["weights"])
         self.assertEqual(info["sets"], ["declared", "changed", "wide",
-                                        "tail", "small"])
+                                        "tail", "small", "large"])
+
+    def test_large_inputs_that_show_nothing_are_left_out(self):
+        rows = (
+            ("every output is one number", "return x.tanh()",
+             "torch.rand(6, 10) + 1"),
+            ("not finite there", "return x.exp()", "torch.rand(6, 10) + 1"),
+            ("too large for its type", "return x.float().clamp(0, 1)",
+             "100 + torch.rand(6, 10).half()"),
+        )
+        for why, forward, inputs in rows:
+            self.small_stock()
+            _, info = self.bundle(model(forward, inputs=inputs))
+            dropped = {d["kind"]: d["reason"] for d in info["dropped"]}
+            self.assertIn(why, dropped["large"])
+            self.assertNotIn("large", info["sets"])
 
     def test_few_elements_are_changed_and_only_floating_ones(self):
         x, other = torch.zeros(3, 5000), torch.ones(3, 5000)
@@ -712,7 +728,7 @@ self.odd = torch.ones(7, dtype=torch.bool)
              "inputs/weights.safetensors"] +
             ["%s/%s-%02d.safetensors" % (part, kind, i)
              for part in ("inputs", "oracle")
-             for kind, number in (("set", 7), ("stock", 3))
+             for kind, number in (("set", 8), ("stock", 3))
              for i in range(number)]))
         for name in names:
             if name.endswith(".safetensors"):

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cproblem/cproblem.h"
+#include "cproblem/oracle.h"
 #include "cproblem/values.h"
 
 /* --- expressions --------------------------------------------------------- */
@@ -453,8 +454,37 @@ static void test_kinds_of_sets_change_what_they_say(void **state)
 	kf_values_change("wide", &t, &rng, y);
 	for (int i = 0; i < COUNT; i++)
 		assert_true(y[i] >= x[i] / 16 && y[i] <= x[i] * 16);
+	memcpy(y, x, sizeof(y));
+	kf_values_change("large", &t, &rng, y);
+	for (int i = 0; i < COUNT; i++) {
+		float wanted = x[i] * 1024;
+
+		assert_memory_equal(&y[i], &wanted, sizeof(wanted));
+	}
 	assert_true(kf_values_changes("wide"));
 	assert_false(kf_values_changes("weights"));
+}
+
+/* One number everywhere that nothing moves, in every output. */
+static void test_a_flat_answer_is_seen(void **state)
+{
+	struct kf_ctensor out[2] = { tensor(KF_VALUES_UNIFORM, 0, 1),
+				     tensor(KF_VALUES_INTEGERS, 0, 1) };
+	struct kf_cproblem problem = { .out = { .at = out, .count = 2 } };
+	float values[COUNT] = { 0 }, react[COUNT] = { 0 };
+	int32_t whole[COUNT] = { 0 };
+	void *expect[2] = { values, whole };
+	float *reacts[2] = { react, NULL };
+	struct kf_answer answer = { .expect = expect, .react = reacts };
+
+	(void)state;
+	out[1].info.dtype = KF_I32;
+	assert_true(kf_answer_is_flat(&problem, &answer));
+	react[COUNT - 1] = 1e-6f;
+	assert_false(kf_answer_is_flat(&problem, &answer));
+	react[COUNT - 1] = 0;
+	whole[COUNT - 1] = 1;
+	assert_false(kf_answer_is_flat(&problem, &answer));
 }
 
 static void test_whole_numbers_are_left_alone(void **state)
@@ -509,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_values_are_as_declared),
 		cmocka_unit_test(test_values_stay_in_their_domain),
 		cmocka_unit_test(test_kinds_of_sets_change_what_they_say),
+		cmocka_unit_test(test_a_flat_answer_is_seen),
 		cmocka_unit_test(test_whole_numbers_are_left_alone),
 		cmocka_unit_test(test_random_weights_keep_a_shared_sign),
 	};
