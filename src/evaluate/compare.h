@@ -109,9 +109,9 @@ struct kf_compare {
 bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
 			  uint32_t poison);
 
-/* T for a dtype and kind of case (docs/judging.md): float32 2^-15, on wide, tail
- * and large sets 2^-13; float16 2^-9; bfloat16 2^-6; float64 2^-44, on these
- * sets 2^-42. */
+/* T for a dtype and kind of case (docs/judging.md): float32 2^-15, on wide,
+ * tail and large sets 2^-13; float16 2^-9; bfloat16 2^-6; float64 2^-44, on
+ * these sets 2^-42. */
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind);
 
 void kf_compare_run(const struct kf_compare_request *req,
