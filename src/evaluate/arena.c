@@ -23,7 +23,12 @@ static const uint32_t patterns[] = { 0xfff1fff1u, 0x7a3c7a3cu };
  * the two differ.
  */
 static const unsigned char guards[] = { 0x41, 0xff };
-#define BESIDE_INPUTS	0xfff3fff3u
+/*
+ * What lies beside inputs and weights, in turn: a NaN, which shows in sums but
+ * not in fmaxf, and large finite numbers of both signs, which show in the
+ * largest and the smallest. As an index each of them is far away.
+ */
+static const uint32_t beside[] = { 0xfff3fff3u, 0x7a3e7a3eu, 0xfa3efa3eu };
 
 #define ARENA_MAX	(UINT64_C(1) << 40)
 #define PAGE		4096u
@@ -257,8 +262,8 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 				sizeof(a->sample_at[0]));
 	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
 	kf_random_bytes(&a->rng, sizeof(a->rng));
-	/* Reading a little too far gives NaN, not a convenient zero. */
-	kf_parallel_fill(a->inputs.data, a->inputs.bytes, BESIDE_INPUTS);
+	/* Reading a little too far gives no convenient zero. */
+	kf_parallel_fill(a->inputs.data, a->inputs.bytes, beside[0]);
 	kf_arena_poison(a);
 	return KF_OK;
 }
@@ -301,11 +306,34 @@ static void guard_of(const struct kf_arena *a, size_t i, size_t *before,
 				      : a->outputs.bytes;
 }
 
+static void fill_gap(const struct kf_arena *a, const struct kf_span *span,
+		     size_t end, uint32_t with)
+{
+	unsigned char bytes[sizeof(with)];
+
+	memcpy(bytes, &with, sizeof(with));
+	for (size_t at = span->offset + span->bytes; at < end; at++)
+		a->inputs.data[at] = bytes[at % sizeof(with)];
+}
+
+/* Inputs and weights lie one behind the other, with a gap after each. */
+static void fill_beside(const struct kf_arena *a)
+{
+	uint32_t with = beside[a->poisoned % KF_COUNT(beside)];
+	size_t end = a->inputs.bytes;
+
+	for (size_t i = a->weight_count; i-- > 0; end = a->weight[i].offset)
+		fill_gap(a, &a->weight[i], end, with);
+	for (size_t i = a->in_count; i-- > 0; end = a->in[i].offset)
+		fill_gap(a, &a->in[i], end, with);
+}
+
 void kf_arena_poison(struct kf_arena *a)
 {
 	unsigned char *data = a->outputs.data;
 	size_t before, after;
 
+	fill_beside(a);
 	a->pattern = patterns[a->poisoned % KF_COUNT(patterns)];
 	a->guard = guards[a->poisoned++ % KF_COUNT(guards)];
 	a->sampled = false;
