@@ -128,6 +128,7 @@ struct kf_trace_op {
 	double occupancy;		/* threads on a unit by what it could hold,
 					   0 to 1, as far as registers, shared
 					   memory and group size decide */
+	double bytes;			/* of a copy or a fill */
 };
 #define KF_TRACE_OPS_MAX 4096u
 
@@ -137,6 +138,12 @@ struct kf_trace {
 	/* A tool is around the process and waits for every launch: then none
 	 * may wait for one that comes later. Set before. */
 	bool watched;
+	/* The vendor's own records of what ran are asked for, and no marks of
+	 * ours between the operations. Set before; a driver that knows no such
+	 * records does as without. */
+	bool activity;
+	size_t lost;		/* records of the last forward that the vendor's
+				   tool could not keep */
 	char unseen[128];		/* why the last forward's operations are
 					   not there; "" if they are */
 };
@@ -148,6 +155,7 @@ void kf_trace_release(struct kf_trace *trace);
 enum kf_driver_place {
 	KF_DRIVER_BUILDER,	/* where build runs */
 	KF_DRIVER_RUNNER,	/* where the device is */
+	KF_DRIVER_WATCHER,	/* the same, with kf_trace.activity */
 };
 typedef void kf_driver_path_fn(void *arg, const char *path, bool writable);
 /* variable: "NAME=value" */

@@ -89,7 +89,8 @@ static enum kf_code add_binds(const struct kf_worker_spec *spec,
 
 	if (has_tool(spec))
 		kf_binds_toolchain(binds);
-	kf_place_paths(spec->platform->driver, KF_DRIVER_RUNNER, binds);
+	kf_place_paths(spec->platform->driver, wrap && wrap->activity ?
+		       KF_DRIVER_WATCHER : KF_DRIVER_RUNNER, binds);
 	if (spec->platform->driver->python) {
 		kf_binds_all(binds, &spec->python->place.binds);
 		kf_binds_add(binds, spec->python->problem_path, NULL, false,
@@ -153,7 +154,8 @@ static void add_own(const struct kf_worker_spec *spec, bool nursery,
 	const char *const plain[COMMAND_MAX] = {
 		RUNNER, runner_of(spec)->mode, ARTEFACT,
 		wrap && wrap->trace ? KF_WRAP_TRACE : NULL,
-		has_tool(spec) ? "watched" : NULL,
+		has_tool(spec) ? "watched" :
+			wrap && wrap->activity ? "activity" : NULL,
 	};
 	const struct kf_python_side *python = spec->python;
 	const char *device = spec->platform->driver->torch_device;

@@ -67,6 +67,7 @@ struct kf_worker_wrap {
 			   and spoken with (KF_SANDBOX_TOOL) */
 	bool trace;	/* two-part, or kf_worker_traces: each call's launches
 			   to KF_WRAP_TRACE, unless a word is put before */
+	bool activity;	/* with trace: by the vendor's own records */
 };
 
 struct kf_worker_spec {

@@ -18,6 +18,7 @@ void kf_trace_op_init(struct kf_trace_op *op, const char *name)
 		.groups = unknown, .group_size = unknown,
 		.registers = unknown, .shared_bytes = unknown,
 		.local_bytes = unknown, .occupancy = unknown,
+		.bytes = unknown,
 	};
 	snprintf(op->name, sizeof(op->name), "%.95s", name);
 }
@@ -296,7 +297,8 @@ void kf_driver_paths(const struct kf_driver *driver,
 bool kf_driver_trace(const struct kf_driver *driver, struct kf_device *dev,
 		     struct kf_trace *trace)
 {
-	*trace = (struct kf_trace) { .watched = trace->watched };
+	*trace = (struct kf_trace) { .watched = trace->watched,
+				     .activity = trace->activity };
 	if (!driver->trace || !dev)
 		return false;
 	driver->trace(dev, trace);

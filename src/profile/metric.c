@@ -48,6 +48,7 @@ static const struct kf_metric_about rows[] = {
 	/* its memory */
 	{ "dram_bytes_read", "byte", "read from memory", KF_SET_MEMORY },
 	{ "dram_bytes_written", "byte", "written to memory", KF_SET_MEMORY },
+	{ "copied_bytes", "byte", "copied or filled by operations that are no kernels", KF_SET_MEMORY },
 	{ "l1_hit_rate", "%", "of accesses found in L1", KF_SET_MEMORY },
 	{ "l2_hit_rate", "%", "of accesses found in L2", KF_SET_MEMORY },
 	{ "sectors_per_load", "ratio", "32-byte sectors a load of a warp touches; 4 is one float a thread in order", KF_SET_MEMORY },

@@ -50,6 +50,10 @@ struct kf_profiler {
 	bool launcher;	/* as in kf_worker_wrap */
 	bool trace;	/* the runner times each launch, or tells a tool around
 			   it when a call begins and ends */
+	bool activity;	/* with trace: by the vendor's own records */
+	/* Of the platform's list only where this one, which stands before it,
+	 * brought nothing; NULL: always. */
+	const char *instead_of;
 	bool sample;	/* kforge looks at the process's threads */
 	bool passive;	/* threads that wait sleep */
 	unsigned threads;		/* 0: as it was judged */
@@ -62,7 +66,7 @@ struct kf_profiler {
 
 extern const struct kf_profiler kf_profiler_perf, kf_profiler_threads,
 	kf_profiler_callgrind, kf_profiler_launches, kf_profiler_ncu,
-	kf_profiler_nsys;
+	kf_profiler_nsys, kf_profiler_cupti;
 /* Every one; the last entry is NULL. */
 extern const struct kf_profiler *const kf_profilers[];
 /* NULL if there is none of that name. */

@@ -7,6 +7,7 @@ const struct kf_profiler *const kf_profilers[] = {
 	&kf_profiler_launches,
 	&kf_profiler_ncu,
 	&kf_profiler_nsys,
+	&kf_profiler_cupti,
 	NULL
 };
 

@@ -39,6 +39,7 @@ kf_profile_read_fn kf_read_ncu;
 kf_profile_read_fn kf_read_nsys;
 /* What kforge-runner device leaves (runner/trace.c). */
 kf_profile_read_fn kf_read_launches;
+kf_profile_read_fn kf_read_cupti;	/* the same, of profiler cupti */
 /* CSV with name,value[,unit[,kernel]], or JSON: {"name": value}, or a list of
  * {"name", "value", "unit", "kernel"}. */
 kf_profile_read_fn kf_read_table;

@@ -7,7 +7,7 @@
 
 struct columns {
 	size_t call, name, start, end, groups, group_size, registers, shared,
-	       local, occupancy;
+	       local, occupancy, bytes, lost;
 };
 
 struct reading {
@@ -19,6 +19,7 @@ struct reading {
 	double gap_ns, time_ns;
 	bool apart;
 	bool warm_up;			/* lines of the first call, not counted */
+	double lost;			/* events that were not kept */
 };
 
 static bool find_columns(const struct kf_csv *header, struct columns *c)
@@ -34,9 +35,21 @@ static bool find_columns(const struct kf_csv *header, struct columns *c)
 		.shared = kf_csv_column(header, "shared_bytes"),
 		.local = kf_csv_column(header, "local_bytes"),
 		.occupancy = kf_csv_column(header, "occupancy"),
+		.bytes = kf_csv_column(header, "bytes"),
+		.lost = kf_csv_column(header, "lost"),
 	};
 	return c->call < KF_CSV_FIELDS && c->name < KF_CSV_FIELDS &&
 		c->start < KF_CSV_FIELDS && c->end < KF_CSV_FIELDS;
+}
+
+/* Of all its launches in all calls. */
+static void add_bytes(struct reading *r, const char *name, double bytes)
+{
+	double before = kf_metrics_value(&r->out->metrics, name,
+					 "copied_bytes");
+
+	kf_metrics_add(&r->out->metrics, name, "copied_bytes",
+		       (isnan(before) ? 0 : before) + bytes, "byte");
 }
 
 static void take_facts(struct reading *r, const struct kf_csv *line,
@@ -58,6 +71,8 @@ static void take_facts(struct reading *r, const struct kf_csv *line,
 			kf_metrics_add(&r->out->metrics, name, rows[i].metric,
 				       rows[i].factor * value,
 				       kf_metric_about(rows[i].metric)->unit);
+	if (kf_csv_number(kf_csv_field(line, r->column.bytes), &value))
+		add_bytes(r, name, value);
 }
 
 static void take_time(struct reading *r, struct kf_profile_kernel *kernel,
@@ -84,8 +99,10 @@ static void take_line(struct reading *r, const struct kf_csv *line)
 {
 	const char *name = kf_csv_field(line, r->column.name);
 	struct kf_profile_kernel *kernel;
-	double call, start_ns, end_ns;
+	double call, start_ns, end_ns, lost;
 
+	if (kf_csv_number(kf_csv_field(line, r->column.lost), &lost))
+		r->lost += lost;
 	if (!name[0] ||
 	    !kf_csv_number(kf_csv_field(line, r->column.call), &call) ||
 	    !kf_csv_number(kf_csv_field(line, r->column.start), &start_ns) ||
@@ -117,7 +134,11 @@ static void settle(struct reading *r, unsigned asked)
 	for (size_t i = 0; i < out->kernel_count; i++) {
 		struct kf_profile_kernel *k = &out->kernel[i];
 		double launches = k->launches / calls;
+		double bytes = kf_metrics_value(&out->metrics, k->name,
+						"copied_bytes");
 
+		kf_metrics_add(&out->metrics, k->name, "copied_bytes",
+			       bytes / calls, "byte");
 		k->time_ns /= calls;
 		k->launches = (unsigned)(launches + 0.5);
 		kf_metrics_add(&out->metrics, k->name, "time", k->time_ns,
@@ -137,11 +158,24 @@ static void settle(struct reading *r, unsigned asked)
 	kf_profile_share_times(out);
 }
 
+static void tell_lost(struct reading *r)
+{
+	char *why;
+
+	if (!(r->lost > 0))
+		return;
+	why = kf_format("the tool lost %.0f events: it had no room for them",
+			r->lost);
+	kf_profile_add_missing(r->out, "lost events", why);
+	free(why);
+}
+
 static void conclude(struct reading *r)
 {
 	struct kf_profile *out = r->out;
 	unsigned asked = out->call_count;
 
+	tell_lost(r);
 	if (!r->lines || (asked > 1 && r->calls < 2)) {
 		out->end = KF_PROFILE_EMPTY;
 		return;
@@ -157,7 +191,7 @@ static void conclude(struct reading *r)
 }
 
 /* The runner's words on why it could see none, in the place of all else. */
-static bool read_unseen(const struct kf_profile_bytes *bytes,
+static bool read_unseen(const struct kf_profile_bytes *bytes, const char *tool,
 			struct kf_profile *out)
 {
 	static const char mark[] = "unseen ";
@@ -168,21 +202,23 @@ static bool read_unseen(const struct kf_profile_bytes *bytes,
 		return false;
 	kf_utf8_clean(bytes->text + skip, strcspn(bytes->text + skip, "\n"),
 		      &why);
-	kf_profile_add_missing(out, "launches", kf_buf_str(&why));
-	out->end = KF_PROFILE_ABSENT;
+	out->end = kf_read_denied(kf_buf_str(&why), why.len) ?
+		KF_PROFILE_DENIED : KF_PROFILE_ABSENT;
+	if (out->end == KF_PROFILE_ABSENT)
+		kf_profile_add_missing(out, tool, kf_buf_str(&why));
 	kf_buf_release(&why);
 	return true;
 }
 
-void kf_read_launches(const struct kf_profile_bytes *bytes,
-		      struct kf_profile *out)
+static void read_trace(const struct kf_profile_bytes *bytes, const char *tool,
+		       struct kf_profile *out)
 {
 	struct reading r = { .out = out };
 	struct kf_csv line = { 0 };
 	bool found = false;
 	size_t at = 0;
 
-	if (read_unseen(bytes, out))
+	if (read_unseen(bytes, tool, out))
 		return;
 	while (kf_csv_next(&line, bytes->text, bytes->len, &at, ','))
 		if (!found)
@@ -194,4 +230,15 @@ void kf_read_launches(const struct kf_profile_bytes *bytes,
 		conclude(&r);
 	else
 		out->end = bytes->len ? KF_PROFILE_FORMAT : KF_PROFILE_EMPTY;
+}
+
+void kf_read_launches(const struct kf_profile_bytes *bytes,
+		      struct kf_profile *out)
+{
+	read_trace(bytes, "launches", out);
+}
+
+void kf_read_cupti(const struct kf_profile_bytes *bytes, struct kf_profile *out)
+{
+	read_trace(bytes, "cupti", out);
 }

@@ -244,6 +244,7 @@ static void make_wrap(struct running *r)
 		.launcher = p->launcher,
 		.trace = p->trace && (driver->two_part ||
 				      kf_worker_traces(driver)),
+		.activity = p->activity,
 	};
 	if (!p->command || !kf_profiler_uses(p->command, "{run}"))
 		return;

@@ -6,6 +6,13 @@
 
 static const char command_prefix[] = "command:";
 
+struct taking {
+	const struct kf_profile_request *req;
+	struct kf_profile *out;
+	/* By kf_profilers; those of no number come last. */
+	bool found[KF_PROFILERS_MAX + 1];
+};
+
 static bool is_command(const char *name)
 {
 	return strncmp(name, command_prefix, sizeof(command_prefix) - 1) == 0;
@@ -40,11 +47,11 @@ static bool denied_before(const struct kf_profile_request *req,
 	return req->denied && kf_profilers[i] && req->denied->by[i];
 }
 
-static enum kf_code run_known(const struct kf_profiler *p,
-			      const struct kf_profile_request *req,
-			      struct kf_profile *out, struct kf_err *err)
+static enum kf_code run_known(const struct kf_profiler *p, struct taking *t,
+			      struct kf_err *err)
 {
-	struct kf_profile one = { 0 };
+	const struct kf_profile_request *req = t->req;
+	struct kf_profile one = { 0 }, *out = t->out;
 	enum kf_code code;
 
 	if (denied_before(req, p)) {
@@ -58,15 +65,16 @@ static enum kf_code run_known(const struct kf_profiler *p,
 		req->denied->by[number_of(p)] = true;
 	if (!code)
 		kf_profile_merge(out, &one);
+	t->found[number_of(p)] = one.end == KF_PROFILE_GOOD ||
+		one.end == KF_PROFILE_PARTIAL;
 	kf_profile_release(&one);
 	return code;
 }
 
-static enum kf_code run_named(const char *name,
-			      const struct kf_profile_request *req,
-			      struct kf_profile *out, struct kf_err *err)
+static enum kf_code run_named(const char *name, struct taking *t,
+			      struct kf_err *err)
 {
-	const struct kf_platform *platform = req->base->platform;
+	const struct kf_platform *platform = t->req->base->platform;
 	const struct kf_profiler *known = kf_profiler_by_name(name);
 	struct kf_profiler_words words = { 0 };
 	struct kf_profiler own;
@@ -76,7 +84,7 @@ static enum kf_code run_named(const char *name,
 		code = kf_profiler_of_command(name + sizeof(command_prefix) -
 					      1, &own, &words, err);
 		if (!code)
-			code = run_known(&own, req, out, err);
+			code = run_known(&own, t, err);
 		kf_profiler_words_release(&words);
 		return code;
 	}
@@ -86,18 +94,18 @@ static enum kf_code run_named(const char *name,
 	if (!fits(known, platform->driver))
 		return kf_fail(err, KF_E_INPUT, "profiler %s is not for "
 			       "platform %s", name, platform->name);
-	return run_known(known, req, out, err);
+	return run_known(known, t, err);
 }
 
 /* One that was asked for by name must be there. */
-static enum kf_code run_asked(const struct kf_profile_request *req,
-			      struct kf_profile *out, struct kf_err *err)
+static enum kf_code run_asked(struct taking *t, struct kf_err *err)
 {
-	enum kf_code code = run_named(req->profiler, req, out, err);
+	const char *name = t->req->profiler;
+	enum kf_code code = run_named(name, t, err);
 
-	if (!code && out->end == KF_PROFILE_ABSENT && out->missing_count)
+	if (!code && t->out->end == KF_PROFILE_ABSENT && t->out->missing_count)
 		code = kf_fail(err, KF_E_UNAVAIL, "no profiler %s here: %s",
-			       req->profiler, out->missing[0].why);
+			       name, t->out->missing[0].why);
 	return code;
 }
 
@@ -122,17 +130,26 @@ static void add_compiler(const struct kf_profile_request *req,
 	kf_profile_release(&facts);
 }
 
-static enum kf_code run_list(const struct kf_profile_request *req,
-			     struct kf_profile *out, struct kf_err *err)
+/* Did the one that it stands in for bring something? */
+static bool is_needless(const char *name, const struct taking *t)
 {
-	const struct kf_platform *platform = req->base->platform;
+	const struct kf_profiler *p = kf_profiler_by_name(name);
+
+	return p && p->instead_of &&
+		t->found[number_of(kf_profiler_by_name(p->instead_of))];
+}
+
+static enum kf_code run_list(struct taking *t, struct kf_err *err)
+{
+	const struct kf_platform *platform = t->req->base->platform;
 	enum kf_code code = KF_OK;
 
 	if (!platform->profiler_count)
-		kf_profile_add_missing(out, "counters", "the platform names "
+		kf_profile_add_missing(t->out, "counters", "the platform names "
 				       "no profilers; --profiler names one");
 	for (size_t i = 0; i < platform->profiler_count && !code; i++)
-		code = run_named(platform->profiler[i], req, out, err);
+		if (!is_needless(platform->profiler[i], t))
+			code = run_named(platform->profiler[i], t, err);
 	return code;
 }
 
@@ -154,6 +171,7 @@ static enum kf_code take_device(const struct kf_evaluate_request *base,
 enum kf_code kf_profile_take(const struct kf_profile_request *req,
 			     struct kf_profile *out, struct kf_err *err)
 {
+	struct taking taking = { .req = req, .out = out };
 	struct kf_lock lock = { 0 };
 	enum kf_code code;
 
@@ -164,8 +182,8 @@ enum kf_code kf_profile_take(const struct kf_profile_request *req,
 			       req->base->problem->name);
 	code = take_device(req->base, &lock, err);
 	if (!code)
-		code = req->profiler ? run_asked(req, out, err) :
-			run_list(req, out, err);
+		code = req->profiler ? run_asked(&taking, err) :
+			run_list(&taking, err);
 	kf_lock_release(&lock);
 	if (!code)
 		add_compiler(req, out);

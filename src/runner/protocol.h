@@ -74,10 +74,11 @@ struct kf_build_answer {
  *
  *	kforge-runner host ARTEFACT
  *	kforge-runner free ARTEFACT [TRACE [watched]]
- *	kforge-runner device ARTEFACT [TRACE [watched]]
+ *	kforge-runner device ARTEFACT [TRACE [watched|activity]]
  *
  * TRACE: a file to which every FORWARD adds a line for each of its operations,
- * if the driver can trace. watched: a tool is around the process (kf_trace).
+ * if the driver can trace. watched: a tool is around the process; activity: by
+ * the vendor's own records (kf_trace).
  *
  * It greets and waits. At READY it looks into the artefact, which may have been
  * empty until then, for runtimes to set up, and installs the filter. Until it

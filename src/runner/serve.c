@@ -55,7 +55,8 @@ enum kf_code kf_serve_open(struct kf_serve *s, int argc,
 		return kf_fail(err, KF_E_INPUT, "malformed arguments");
 	s->artefact = argv[0];
 	s->trace_path = argc > 1 ? argv[1] : NULL;
-	s->trace.watched = argc > 2;
+	s->trace.watched = argc > 2 && strcmp(argv[2], "watched") == 0;
+	s->trace.activity = argc > 2 && strcmp(argv[2], "activity") == 0;
 	return kf_driver_open(s->driver, r->device, r->memory_max, &s->device,
 			      err);
 }

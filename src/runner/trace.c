@@ -1,7 +1,8 @@
 /*
  * What the operations of a call took, as lines of text for a profile; the
  * header names the columns, after a line that says why there are none, if that
- * is so (src/profile/read_launches.c).
+ * is so; a line without a name says how many of a call were lost
+ * (src/profile/read_launches.c).
  */
 #include "runner/runner.h"
 
@@ -35,7 +36,8 @@ enum kf_code kf_serve_trace_begin(struct kf_serve *s, struct kf_err *err)
 	if (s->trace.unseen[0])
 		kf_buf_printf(&text, "unseen %s\n", s->trace.unseen);
 	kf_buf_puts(&text, "call,name,start_ns,end_ns,groups,group_size,"
-		    "registers,shared_bytes,local_bytes,occupancy\n");
+		    "registers,shared_bytes,local_bytes,occupancy,bytes,"
+		    "lost\n");
 	code = append(s->trace_path, &text, err);
 	kf_buf_release(&text);
 	return code;
@@ -46,7 +48,7 @@ static void add_numbers(const struct kf_trace_op *op, struct kf_buf *text)
 {
 	const double number[] = {
 		op->groups, op->group_size, op->registers, op->shared_bytes,
-		op->local_bytes, op->occupancy,
+		op->local_bytes, op->occupancy, op->bytes,
 	};
 
 	for (size_t i = 0; i < KF_COUNT(number); i++) {
@@ -54,13 +56,13 @@ static void add_numbers(const struct kf_trace_op *op, struct kf_buf *text)
 		if (!isnan(number[i]))
 			kf_buf_printf(text, "%.9g", number[i]);
 	}
-	kf_buf_puts(text, "\n");
+	kf_buf_puts(text, ",\n");
 }
 
 enum kf_code kf_serve_trace_add(struct kf_serve *s, struct kf_err *err)
 {
 	const struct kf_trace *trace = &s->trace;
-	struct kf_buf text = { .max = LINE_BYTES * (trace->count + 1) };
+	struct kf_buf text = { .max = LINE_BYTES * (trace->count + 2) };
 	enum kf_code code;
 
 	s->call_count++;
@@ -72,6 +74,9 @@ enum kf_code kf_serve_trace_add(struct kf_serve *s, struct kf_err *err)
 			      (unsigned long long)op->end_ns);
 		add_numbers(op, &text);
 	}
+	if (trace->lost)
+		kf_buf_printf(&text, "%u,,,,,,,,,,,%zu\n", s->call_count,
+			      trace->lost);
 	code = append(s->trace_path, &text, err);
 	kf_buf_release(&text);
 	return code;

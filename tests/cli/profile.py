@@ -284,10 +284,10 @@ def test_launches_of_an_opencl_device(scratch):
     assert values(result, "axpby")["groups"] == 40, told
 
 
-def cuda(folder, *arguments):
+def cuda(folder, *arguments, env=None):
     return profile(CUDA / "kernels.cu", CUDA / "host.c", "--platform", "cuda",
                    "--size", "test", *arguments, problem=AXPBY, folder=folder,
-                   env=STANDIN)
+                   env={**STANDIN, **(env or {})})
 
 
 def test_launches_of_a_cuda_device(scratch):
@@ -328,6 +328,65 @@ def test_nsight_systems_and_its_second_command(scratch):
     told = result.json()["profile"]
     assert told["kernels"][0]["name"] == "axpby", told
     assert values(result, "axpby")["time"] > 0, told
+
+
+def cupti(scratch, kind="plain"):
+    """The variable that names a stand-in of that kind."""
+    folder = scratch / kind
+    folder.mkdir()
+    shutil.copy(cuda_free.STANDIN / "libcupti.so.13", folder)
+    return {"KFORGE_CUPTI": str(folder / "libcupti.so.13")}
+
+
+def test_cupti_where_nsight_systems_is_absent(scratch):
+    folder = tools(scratch)
+    result = cuda(folder, env=cupti(scratch))
+    assert result.status == 0, result
+    told = result.json()["profile"]
+    assert told["source"] == "launches, cupti", told
+    assert [(k["name"], k["launches"]) for k in told["kernels"]] == [
+        ("axpby", 1)], told
+    alone = cuda(folder, "--profiler", "cupti", "--out", scratch / "out",
+                 env=cupti(scratch, "alone"))
+    told = alone.json()["profile"]
+    assert told["end"] == "good" and not told["missing"], told
+    # What kforge does between calls is not the program's.
+    assert [(k["name"], k["time_ns"]) for k in told["kernels"]] == [
+        ("axpby", 1000)], told
+    of = values(alone, "axpby")
+    assert (of["groups"], of["group_size"], of["registers"],
+            of["shared_bytes"]) == (8, 128, 40, 1536), told
+    raw = (scratch / "out" / "raw" / "cupti" / "out" /
+           "launches.csv").read_text()
+    assert raw.splitlines()[0].endswith(",bytes,lost"), raw
+
+
+def test_nsight_systems_comes_before_cupti(scratch):
+    folder = tools(scratch, nsys=AROUND)
+    (folder / "cat").symlink_to(shutil.which("cat"))
+    (folder / "result").write_text("a report")
+    (folder / "ending").write_text(".nsys-rep")
+    (folder / "stats.csv").write_text(
+        "Start (ns),Duration (ns),Name\n" + "".join(
+            f"{1000 * i},400,axpby\n" for i in range(1, 6)))
+    told = cuda(folder, env=cupti(scratch)).json()["profile"]
+    assert "nsys" in told["source"] and "cupti" not in told["source"], told
+
+
+def test_what_cupti_cannot_tell_is_told(scratch):
+    folder = tools(scratch)
+    for kind, end, what, why in (
+            ("denied", "denied", "cupti", "does not let us count"),
+            ("lossy", "partial", "lost events", "lost 12 events"),
+            ("blind", "empty", "cupti", "saw nothing of the program")):
+        result = cuda(folder, "--profiler", "cupti", env=cupti(scratch, kind))
+        assert result.status == 0, result
+        assert result.json()["profile"]["end"] == end, (kind, result)
+        assert why in missing(result)[what], (kind, result)
+    gone = cuda(folder, "--profiler", "cupti",
+                env={"KFORGE_CUPTI": "/nowhere/libcupti.so"})
+    assert gone.status == EXIT["unavailable"], gone
+    assert "no profiler cupti here: NVIDIA's CUPTI" in gone.err, gone
 
 
 # A program with host code of its own; the stand-in for cuBLAS launches.
@@ -391,7 +450,10 @@ if not devices("opencl") and "opencl" not in os.environ.get("KF_MUST_RUN", ""):
 if not has_nvrtc():
     for test in (test_launches_of_a_cuda_device,
                  test_nsight_compute_around_the_device_runner,
-                 test_nsight_systems_and_its_second_command):
+                 test_nsight_systems_and_its_second_command,
+                 test_cupti_where_nsight_systems_is_absent,
+                 test_nsight_systems_comes_before_cupti,
+                 test_what_cupti_cannot_tell_is_told):
         test.skip = "NVRTC is not installed here"
 
 

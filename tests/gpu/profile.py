@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""kforge profile on a CUDA device: launches by the device's own events, and
-Nsight Compute and Systems where they are installed."""
+"""kforge profile on a CUDA device: launches by the device's own events and by
+CUPTI's records, and Nsight Compute and Systems where they are installed."""
 
+import glob
+import os
 import pathlib
+import re
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -41,6 +45,61 @@ def test_launches(scratch):
     print(f"# measure profile/axpby/time {of['time']} ns")
     print(f"# measure profile/axpby/memory_share {roofline['memory_share']} "
           "ratio")
+
+
+TOOLKIT = os.environ.get("CUDA_HOME") or "/usr/local/cuda"
+
+
+def newest(text, kind):
+    """The struct of that kind with the highest number."""
+    found = re.findall(rf"\bCUpti_Activity{kind}(\d*);", text)
+    return f"CUpti_Activity{kind}{max(found, key=lambda n: int(n or 1))}"
+
+
+def headers():
+    """The toolkit's cupti.h, wherever it has it."""
+    for below in ("include", "extras/CUPTI/include"):
+        yield from glob.glob(f"{TOOLKIT}/{below}/cupti.h")
+
+
+def test_records_are_laid_out_as_they_are_read(scratch):
+    folder = pathlib.Path(next(headers())).parent
+    text = (folder / "cupti_activity.h").read_text()
+    kinds = {"KERNEL": newest(text, "Kernel"), "COPY": newest(text, "Memcpy"),
+             "FILL": newest(text, "Memset")}
+    told = subprocess.run(
+        ["gcc", "-std=gnu11", "-fsyntax-only", "-I", ROOT / "src",
+         "-I", folder, "-I", f"{TOOLKIT}/include"] +
+        [f"-D{name}={value}" for name, value in kinds.items()] +
+        [ROOT / "tests" / "gpu" / "records.c"], capture_output=True,
+        text=True, timeout=60)
+    assert told.returncode == 0, told.stderr
+    print(f"# {folder}: {kinds}")
+
+
+if not list(headers()):
+    test_records_are_laid_out_as_they_are_read.skip = "there is no cupti.h"
+
+
+def test_cupti(scratch):
+    result = profile(scratch, "cupti")
+    told = result.json()
+    assert told["profile"]["end"] == "good", told["profile"]
+    assert [(k["name"], k["launches"]) for k in told["profile"]["kernels"]
+            ] == [("axpby", 1)], told
+    of = values(result, "axpby")
+    # Without an event's own time in it.
+    assert 0 < of["time"] < 1.2 * told["roofline"]["time_ns"], told
+    assert of["registers"] >= 1 and of["groups"] >= 1, told
+    print(f"# measure profile/axpby/time_cupti {of['time']} ns")
+
+
+def test_all_together(scratch):
+    told = kforge("profile", PROBLEM, PROGRAM / "kernels.cu",
+                  PROGRAM / "host.c", "--platform", "cuda", "--json",
+                  timeout=600).json()["profile"]
+    assert ("nsys" in told["source"]) != ("cupti" in told["source"]), told
+    assert [k["name"] for k in told["kernels"]] == ["axpby"], told
 
 
 FREE = ROOT / "platforms" / "cuda" / "forms" / "cu" / "example"

@@ -90,6 +90,10 @@ static void test_each_file_has_its_end(void **state)
 		{ "launches.csv", kf_read_launches, KF_PROFILE_GOOD },
 		{ "launches_lost.csv", kf_read_launches, KF_PROFILE_PARTIAL },
 		{ "ncu_other.txt", kf_read_launches, KF_PROFILE_FORMAT },
+		{ "cupti.csv", kf_read_cupti, KF_PROFILE_PARTIAL },
+		{ "cupti_denied.txt", kf_read_cupti, KF_PROFILE_DENIED },
+		{ "cupti_empty.csv", kf_read_cupti, KF_PROFILE_EMPTY },
+		{ "cupti_absent.txt", kf_read_cupti, KF_PROFILE_ABSENT },
 		{ "table.csv", kf_read_table, KF_PROFILE_PARTIAL },
 		{ "table.json", kf_read_table, KF_PROFILE_PARTIAL },
 		{ "ncu_other.txt", kf_read_table, KF_PROFILE_FORMAT },
@@ -100,7 +104,8 @@ static void test_each_file_has_its_end(void **state)
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		unsigned calls = rows[i].reader == kf_read_nsys ? 2 :
-			strcmp(rows[i].name, "launches.csv") == 0 ? 3 : 1;
+			strcmp(rows[i].name, "launches.csv") == 0 ||
+			strcmp(rows[i].name, "cupti.csv") == 0 ? 3 : 1;
 		struct kf_profile p;
 
 		take_file(rows[i].reader, rows[i].name, calls, &p);
@@ -116,7 +121,8 @@ static void test_nothing_is_empty_and_no_reader_trips(void **state)
 {
 	static kf_profile_read_fn *const readers[] = {
 		kf_read_perf, kf_read_callgrind, kf_read_ncu, kf_read_nsys,
-		kf_read_launches, kf_read_table, kf_read_compiler,
+		kf_read_launches, kf_read_cupti, kf_read_table,
+		kf_read_compiler,
 	};
 
 	(void)state;
@@ -372,6 +378,30 @@ static void test_launches_that_were_lost_are_told(void **state)
 	kf_profile_release(&p);
 }
 
+static void test_records_have_bytes_gaps_and_what_was_lost(void **state)
+{
+	struct kf_profile p;
+
+	(void)state;
+	take_file(kf_read_cupti, "cupti.csv", 3, &p);
+	want(&p, "axpb", "time", 4500);
+	want(&p, "kf_zero", "copied_bytes", 6144);
+	want(&p, "kf_zero", "launches", 2);
+	want(&p, NULL, "launch_gap", 1250);
+	absent(&p, "axpb", "copied_bytes");
+	absent(&p, "axpb", "occupancy_possible");
+	assert_string_equal(why_missing(&p, "lost events"), "the tool lost 7 "
+			    "events: it had no room for them");
+	kf_profile_release(&p);
+	/* Lost ones are told where nothing else is. */
+	take_file(kf_read_cupti, "cupti_empty.csv", 1, &p);
+	assert_non_null(why_missing(&p, "lost events"));
+	kf_profile_release(&p);
+	take_file(kf_read_cupti, "cupti_absent.txt", 1, &p);
+	assert_non_null(strstr(why_missing(&p, "cupti"), "is not there"));
+	kf_profile_release(&p);
+}
+
 /* Events that lie between operations only cannot show gaps: no gap is told,
  * rather than none. */
 static void test_touching_events_are_no_gap_of_zero(void **state)
@@ -447,6 +477,8 @@ int main(void)
 		cmocka_unit_test(test_nsys_says_that_graphs_hide_their_kernels),
 		cmocka_unit_test(test_the_first_call_warms_up),
 		cmocka_unit_test(test_launches_that_were_lost_are_told),
+		cmocka_unit_test(
+			test_records_have_bytes_gaps_and_what_was_lost),
 		cmocka_unit_test(test_touching_events_are_no_gap_of_zero),
 		cmocka_unit_test(test_tables_of_any_tool),
 		cmocka_unit_test(test_facts_of_a_compiler),

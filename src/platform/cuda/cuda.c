@@ -10,6 +10,13 @@ const char *const kf_cuda_env[] = {
 	"KFORGE_CUPTI", "LD_LIBRARY_PATH", NULL
 };
 
+static void paths(enum kf_driver_place place, kf_driver_path_fn *add, void *arg)
+{
+	kf_cuda_paths(place, add, arg);
+	if (place == KF_DRIVER_WATCHER)
+		kf_cuda_watch_paths(add, arg);
+}
+
 const struct kf_driver kf_driver_cuda = {
 	.abi = KF_DRIVER_ABI,
 	.name = "cuda",
@@ -28,7 +35,7 @@ const struct kf_driver kf_driver_cuda = {
 	.host_ns = kf_cuda_host_ns,
 	.fault = kf_cuda_fault,
 	.short_of_memory = kf_cuda_short_of_memory,
-	.paths = kf_cuda_paths,
+	.paths = paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
 	.torch_env = kf_cuda_torch_env,

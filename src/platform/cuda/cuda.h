@@ -18,7 +18,8 @@
  *	canary.c     does a device still compute?
  *	free.c       programs with host code of their own, and their table
  *	vendor.c     the libraries that these may use
- *	watch.c      which kernels they launch
+ *	watch.c      what runs on the device, by NVIDIA's own records;
+ *	             record.h: how these are laid out
  *	cuda.c       the table
  */
 #ifndef KF_PLATFORM_CUDA_H
@@ -191,8 +192,9 @@ struct kf_device {
 	char fault[256];
 	bool failed;			/* nothing but close */
 
-	/* free.c */
 	struct kf_cuda_watch *watch;	/* owned; NULL: nobody asks */
+
+	/* free.c */
 	struct kf_program own;
 	struct kf_cuda_block temp[KF_CUDA_FREE_BLOCKS];
 	struct kf_cuda_block slot[KF_CUDA_FREE_SLOTS];
@@ -267,12 +269,18 @@ bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
 void kf_cuda_link_words(kf_driver_env_fn *add, void *arg);
 void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 			void *arg);
+/* What a sandbox must show for watch.c. */
+void kf_cuda_watch_paths(kf_driver_path_fn *add, void *arg);
 
 /* Where CUPTI lies if not in the toolkit. */
 #define KF_CUDA_CUPTI_VARIABLE "KFORGE_CUPTI"
 /* watch.c: what runs on devices in this process, by NVIDIA's CUPTI. One at a
- * time. NULL, with why, where it is not there. */
-struct kf_cuda_watch *kf_cuda_watch_begin(char why[128]);
+ * time; copies and fills get these names, which stay. NULL, with why, where it
+ * is not there. */
+struct kf_cuda_watch *kf_cuda_watch_begin(const char *copy, const char *fill,
+					  char why[128]);
+/* What has run until now, and was waited for, goes to no trace. */
+void kf_cuda_watch_forget(struct kf_cuda_watch *watch);
 /* Since the last call: all that has ended goes to trace. The streams have been
  * waited for. */
 void kf_cuda_watch_take(struct kf_cuda_watch *watch, struct kf_trace *trace);
@@ -317,8 +325,13 @@ const struct kf_cuda_blame *kf_cuda_blame(int result);
 bool kf_cuda_is_fault(struct kf_device *dev, const struct kf_plan *plan,
 		      int result);
 
-/* trace.c. Are this list's operations to be timed one by one? Then it is queued
- * by kf_cuda_trace_queue, and told by kf_cuda_trace_take when it has ended. */
+/* trace.c. Does NVIDIA's tool watch this list? Then it is no graph, what ran
+ * before it is forgotten, and what it ran is told when it has ended. */
+bool kf_cuda_watched(const struct kf_device *dev,
+		     const struct kf_cuda_list *list);
+/* Are its operations to be timed one by one, by events of ours? Then it is
+ * queued by kf_cuda_trace_queue, and told by kf_cuda_trace_take when it has
+ * ended. */
 bool kf_cuda_traced(const struct kf_device *dev,
 		    const struct kf_cuda_list *list);
 int kf_cuda_trace_queue(struct kf_device *dev, const struct kf_cuda_list *list);

@@ -191,6 +191,8 @@ static enum kf_code free_forward(struct kf_device *dev, struct kf_call *call,
 
 	if (told && dev->api.profiler_start)
 		(void)dev->api.profiler_start();
+	if (dev->watch)
+		kf_cuda_watch_forget(dev->watch);
 	if (!code)
 		code = run(dev, dev->own.forward, "kf_forward", call, rc, err);
 	if (told && dev->api.profiler_stop)
@@ -208,8 +210,6 @@ static void free_close(struct kf_device *dev)
 			give_back(dev, &dev->slot[i]);
 	}
 	if (dev) {
-		kf_cuda_watch_end(dev->watch);
-		dev->watch = NULL;
 		kf_program_unload(&dev->own);
 	}
 	kf_cuda_close(dev);
@@ -221,7 +221,7 @@ static void free_trace(struct kf_device *dev, struct kf_trace *trace)
 {
 	dev->trace = trace;
 	if (!dev->watch && !trace->watched)
-		dev->watch = kf_cuda_watch_begin(trace->unseen);
+		dev->watch = kf_cuda_watch_begin("copy", "fill", trace->unseen);
 }
 
 const struct kf_driver kf_driver_cuda_free = {

@@ -145,6 +145,16 @@ char *kf_cuda_compiler_path(const char *name)
 	return real;
 }
 
+static char *library_below(const char *variable, const char *pattern,
+			   const char *name)
+{
+	char *whole = with_name(pattern, name);
+	char *path = match_below(variable, whole);
+
+	free(whole);
+	return path;
+}
+
 char *kf_cuda_toolkit_library(const char *name)
 {
 	static const char *const below[] = {
@@ -156,16 +166,20 @@ char *kf_cuda_toolkit_library(const char *name)
 		"/usr/local/cuda/extras/CUPTI/lib64/%s",
 		"/usr/local/cuda/targets/*/lib/%s",
 		"/usr/lib/x86_64-linux-gnu/%s", "/usr/lib/aarch64-linux-gnu/%s",
+		"/usr/local/lib/python3*/*-packages/nvidia/c*/lib/%s",
+		"/usr/lib/python3*/*-packages/nvidia/c*/lib/%s",
+		"/opt/*/lib/python3*/*-packages/nvidia/c*/lib/%s",
 	};
 	char *path = NULL;
 
 	for (size_t i = 0; i < KF_COUNT(variable); i++)
-		for (size_t k = 0; k < KF_COUNT(below) && !path; k++) {
-			char *whole = with_name(below[k], name);
-
-			path = match_below(variable[i], whole);
-			free(whole);
-		}
+		for (size_t k = 0; k < KF_COUNT(below) && !path; k++)
+			path = library_below(variable[i], below[k], name);
+	if (!path)
+		path = library_below("VIRTUAL_ENV", "lib/python3*/"
+				     "site-packages/nvidia/c*/lib/%s", name);
+	if (!path)
+		path = library_below("CONDA_PREFIX", "lib/%s", name);
 	for (size_t i = 0; i < KF_COUNT(place) && !path; i++) {
 		char *whole = with_name(place[i], name);
 

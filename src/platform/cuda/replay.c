@@ -198,7 +198,7 @@ static int queue(struct kf_device *dev, const struct kf_cuda_list *list)
 
 	if (kf_cuda_traced(dev, list))
 		return kf_cuda_trace_queue(dev, list);
-	if (list->exec)
+	if (list->exec && !kf_cuda_watched(dev, list))
 		return dev->api.graph_launch(list->exec, dev->stream);
 	for (size_t i = 0; i < list->plan->op_count && !result; i++)
 		result = kf_cuda_issue(dev, list, i);
@@ -286,6 +286,8 @@ static enum kf_code run(struct kf_device *dev, const struct kf_cuda_list *list,
 	int result;
 
 	dev->module_used = true;
+	if (kf_cuda_watched(dev, list))
+		kf_cuda_watch_forget(dev->watch);
 	result = time_call(dev, list, &device_ns, &host_ns);
 	if (!result) {
 		dev->last_ns = device_ns;
@@ -293,6 +295,8 @@ static enum kf_code run(struct kf_device *dev, const struct kf_cuda_list *list,
 				    host_ns - dev->empty_ns : 0;
 		if (kf_cuda_traced(dev, list))
 			kf_cuda_trace_take(dev, list);
+		if (kf_cuda_watched(dev, list))
+			kf_cuda_watch_take(dev->watch, dev->trace);
 		return KF_OK;
 	}
 	dev->failed = true;

@@ -1,5 +1,6 @@
 /*
- * What each operation of a call took: an event before the first and after each,
+ * What each operation of a call took, by NVIDIA's own records of it (watch.c)
+ * where these are asked for, else by an event before the first and after each,
  * and no graph. An operation's time so holds the gap before it and an event's
  * own, about a microsecond. Profilers that wait to be told are told: they see
  * the program's own launches, and none of what kforge does between calls.
@@ -8,15 +9,26 @@
 
 #include <math.h>
 
+#define COPY "kf_copy"
+#define FILL "kf_zero"
+
 void kf_cuda_trace(struct kf_device *dev, struct kf_trace *trace)
 {
 	dev->trace = trace;
+	if (trace->activity && !dev->watch)
+		dev->watch = kf_cuda_watch_begin(COPY, FILL, trace->unseen);
+}
+
+bool kf_cuda_watched(const struct kf_device *dev,
+		     const struct kf_cuda_list *list)
+{
+	return dev->watch && list == &dev->forward;
 }
 
 bool kf_cuda_traced(const struct kf_device *dev,
 		    const struct kf_cuda_list *list)
 {
-	return dev->trace && list == &dev->forward &&
+	return dev->trace && !dev->trace->activity && list == &dev->forward &&
 		list->plan->op_count <= KF_TRACE_OPS_MAX;
 }
 
@@ -121,13 +133,14 @@ void kf_cuda_trace_take(struct kf_device *dev, const struct kf_cuda_list *list)
 
 		kf_trace_op_init(op, planned->kind == KF_PLAN_LAUNCH ?
 				 planned->kernel :
-				 planned->kind == KF_PLAN_FILL ? "kf_zero" :
-				 "kf_copy");
+				 planned->kind == KF_PLAN_FILL ? FILL : COPY);
 		if (!since(dev, i, &op->start_ns) ||
 		    !since(dev, i + 1, &op->end_ns))
 			op->start_ns = op->end_ns = 0;
 		if (planned->kind == KF_PLAN_LAUNCH)
 			of_launch(dev, planned, list->function[i], op);
+		else
+			op->bytes = (double)planned->bytes;
 	}
 }
 
@@ -138,4 +151,6 @@ void kf_cuda_trace_close(struct kf_device *dev)
 	free(dev->mark);
 	dev->mark = NULL;
 	dev->mark_count = 0;
+	kf_cuda_watch_end(dev->watch);
+	dev->watch = NULL;
 }

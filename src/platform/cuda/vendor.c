@@ -12,11 +12,10 @@ static const char *const library[] = {
 	"curand",
 };
 
-/* What these and the tool that watches kernels open by themselves. */
+/* What these open by themselves. */
 static const char *const beside[] = {
 	"libcublas*.so*", "libcudnn*.so*", "libcufft*.so*", "libcusparse*.so*",
 	"libcusolver*.so*", "libcurand*.so*", "libnvJitLink*.so*",
-	"libcupti*.so*",
 };
 
 /* And of the system; its loader has them in one of these folders. */
@@ -93,14 +92,22 @@ static void show(const char *pattern, kf_driver_path_fn *add, void *arg)
 	show_take(path, pattern, add, arg);
 }
 
-void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
-			void *arg)
+void kf_cuda_watch_paths(kf_driver_path_fn *add, void *arg)
 {
 	const char *named = getenv(KF_CUDA_CUPTI_VARIABLE);
 
-	kf_cuda_paths(place, add, arg);
 	if (named && named[0])
 		add(arg, named, false);
+	show("libcupti*.so*", add, arg);
+	show_all(of_system, add, arg);
+}
+
+void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+			void *arg)
+{
+	kf_cuda_paths(place, add, arg);
+	if (place == KF_DRIVER_RUNNER)	/* what ran there is always asked */
+		kf_cuda_watch_paths(add, arg);
 	for (size_t i = 0; i < KF_COUNT(beside); i++)
 		show(beside[i], add, arg);
 	show_all(of_system, add, arg);

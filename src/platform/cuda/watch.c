@@ -1,10 +1,10 @@
 /*
  * What runs on devices in this process, whoever launched it: records that
- * NVIDIA's CUPTI makes of kernels, copies and fills. Opened only when it is
- * asked for. Records of all its versions begin alike (of kernels from CUDA 9
- * on), and only that beginning is read here.
+ * NVIDIA's CUPTI makes of kernels, copies and fills (record.h). Opened only
+ * when it is asked for.
  */
 #include "platform/cuda/cuda.h"
+#include "platform/cuda/record.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,30 +13,7 @@
 #define BUFFER_ALIGNMENT	8u
 #define FLUSH_ALL		1u
 
-enum { COPY = 1, FILL = 2, KERNEL = 10 };	/* kinds of records */
-
-static const int kinds[] = { COPY, FILL, KERNEL };
-
-struct record {
-	int32_t kind;
-	char pad[12];
-	uint64_t start_ns, end_ns;
-};
-
-struct kernel {
-	int32_t kind;
-	unsigned char config[2];
-	uint16_t registers;
-	char pad[8];
-	uint64_t start_ns, end_ns, completed_ns;
-	uint32_t device, context, stream;
-	int32_t grid[3], block[3];
-	int32_t static_shared, dynamic_shared;
-	uint32_t local_bytes, local_all, correlation;
-	int64_t grid_id;
-	const char *name;
-};
-_Static_assert(offsetof(struct kernel, name) == 104, "as CUPTI has it");
+static const int kinds[] = { KF_CUPTI_COPY, KF_CUPTI_FILL, KF_CUPTI_KERNEL };
 
 typedef void ask_fn(uint8_t **buffer, size_t *bytes, size_t *most);
 typedef void done_fn(void *context, uint32_t stream, uint8_t *buffer,
@@ -48,11 +25,15 @@ struct kf_cuda_watch {
 	int (*enable)(int kind);
 	int (*disable)(int kind);
 	int (*flush)(uint32_t flags);
-	int (*next)(uint8_t *buffer, size_t bytes, struct record **record);
+	int (*next)(uint8_t *buffer, size_t bytes,
+		    struct kf_cupti_record **record);
+	int (*dropped)(void *context, uint32_t stream, size_t *count);
+	int (*result_name)(int result, const char **name);
 
+	const char *copy, *fill;	/* what these are called */
 	pthread_mutex_t mutex;		/* of what follows */
 	struct kf_trace_op *op;		/* owned; times as CUPTI has them */
-	size_t count;
+	size_t count, lost;
 };
 
 /* CUPTI hands nothing on to those that it calls. */
@@ -67,7 +48,7 @@ static void ask(uint8_t **buffer, size_t *bytes, size_t *most)
 	*most = 0;
 }
 
-static void of_kernel(const struct kernel *k, struct kf_trace_op *op)
+static void of_kernel(const struct kf_cupti_kernel *k, struct kf_trace_op *op)
 {
 	kf_trace_op_init(op, k->name ? k->name : "?");
 	op->groups = op->group_size = 1;
@@ -80,17 +61,24 @@ static void of_kernel(const struct kernel *k, struct kf_trace_op *op)
 	op->local_bytes = k->local_bytes;
 }
 
-static void add(struct kf_cuda_watch *w, const struct record *r)
+static void of_bytes(const struct kf_cuda_watch *w,
+		     const struct kf_cupti_record *r, struct kf_trace_op *op)
+{
+	kf_trace_op_init(op, r->kind == KF_CUPTI_COPY ? w->copy : w->fill);
+	op->bytes = (double)r->bytes;
+}
+
+static void add(struct kf_cuda_watch *w, const struct kf_cupti_record *r)
 {
 	struct kf_trace_op *op;
 
 	if (w->count == KF_TRACE_OPS_MAX)
 		return;
 	op = &w->op[w->count++];
-	if (r->kind == KERNEL)
-		of_kernel((const struct kernel *)(const void *)r, op);
+	if (r->kind == KF_CUPTI_KERNEL)
+		of_kernel((const struct kf_cupti_kernel *)(const void *)r, op);
 	else
-		kf_trace_op_init(op, r->kind == COPY ? "copy" : "fill");
+		of_bytes(w, r, op);
 	op->start_ns = r->start_ns;
 	op->end_ns = r->end_ns;
 }
@@ -99,17 +87,19 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
 		 size_t used)
 {
 	struct kf_cuda_watch *w = watching;
-	struct record *record = NULL;
+	struct kf_cupti_record *record = NULL;
+	size_t lost = 0;
 
-	(void)context;
-	(void)stream;
 	(void)bytes;
 	if (w) {
 		pthread_mutex_lock(&w->mutex);
 		while (used && w->next(buffer, used, &record) == 0)
-			if (record->kind == COPY || record->kind == FILL ||
-			    record->kind == KERNEL)
+			if (record->kind == KF_CUPTI_COPY ||
+			    record->kind == KF_CUPTI_FILL ||
+			    record->kind == KF_CUPTI_KERNEL)
 				add(w, record);
+		if (w->dropped(context, stream, &lost) == 0)
+			w->lost += lost;
 		pthread_mutex_unlock(&w->mutex);
 	}
 	free(buffer);
@@ -125,6 +115,8 @@ static const struct kf_cuda_entry entries[] = {
 	E(disable, "cuptiActivityDisable"),
 	E(flush, "cuptiActivityFlushAll"),
 	E(next, "cuptiActivityGetNextRecord"),
+	E(dropped, "cuptiActivityGetNumDroppedRecords"),
+	E(result_name, "cuptiGetResultString"),
 };
 #undef E
 
@@ -153,18 +145,25 @@ static bool open_library(struct kf_cuda_watch *w, char why[128])
 static bool enable_all(struct kf_cuda_watch *w, char why[128])
 {
 	int result = w->register_callbacks(ask, done);
+	const char *name = NULL;
 
 	for (size_t i = 0; i < KF_COUNT(kinds) && !result; i++)
 		result = w->enable(kinds[i]);
+	if (result && (w->result_name(result, &name) || !name))
+		name = "no name";
 	if (result)
-		snprintf(why, 128, "NVIDIA's CUPTI refuses: error %d", result);
+		snprintf(why, 128, "NVIDIA's CUPTI refuses: %.80s (%d)", name,
+			 result);
 	return !result;
 }
 
-struct kf_cuda_watch *kf_cuda_watch_begin(char why[128])
+struct kf_cuda_watch *kf_cuda_watch_begin(const char *copy, const char *fill,
+					  char why[128])
 {
 	struct kf_cuda_watch *w = kf_alloc(sizeof(*w));
 
+	w->copy = copy;
+	w->fill = fill;
 	pthread_mutex_init(&w->mutex, NULL);
 	w->op = kf_alloc(KF_TRACE_OPS_MAX * sizeof(w->op[0]));
 	watching = w;
@@ -183,6 +182,14 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+void kf_cuda_watch_forget(struct kf_cuda_watch *w)
+{
+	(void)w->flush(FLUSH_ALL);
+	pthread_mutex_lock(&w->mutex);
+	w->count = w->lost = 0;
+	pthread_mutex_unlock(&w->mutex);
+}
+
 void kf_cuda_watch_take(struct kf_cuda_watch *w, struct kf_trace *trace)
 {
 	uint64_t first_ns;
@@ -191,6 +198,7 @@ void kf_cuda_watch_take(struct kf_cuda_watch *w, struct kf_trace *trace)
 	pthread_mutex_lock(&w->mutex);
 	qsort(w->op, w->count, sizeof(w->op[0]), by_start);
 	first_ns = w->count ? w->op[0].start_ns : 0;
+	trace->lost = w->lost;
 	trace->count = w->count == KF_TRACE_OPS_MAX ? 0 : w->count;
 	if (trace->count != w->count)
 		snprintf(trace->unseen, sizeof(trace->unseen), "a call has "
@@ -202,7 +210,7 @@ void kf_cuda_watch_take(struct kf_cuda_watch *w, struct kf_trace *trace)
 		trace->op[i].start_ns -= first_ns;
 		trace->op[i].end_ns -= first_ns;
 	}
-	w->count = 0;
+	w->count = w->lost = 0;
 	pthread_mutex_unlock(&w->mutex);
 }
 
