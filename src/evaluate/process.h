@@ -22,7 +22,8 @@ struct kf_process {
 	size_t fresh_count, fresh_used;
 	size_t keep;			/* so many at the end are not used to
 					   warm up: a block's, at first */
-	unsigned blocks;
+	unsigned turns;			/* with the baseline, that count */
+	unsigned timed_count;		/* calls of its block */
 	uint64_t start_ns;
 	bool first;
 };

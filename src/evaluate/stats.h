@@ -1,10 +1,11 @@
 /*
  * stats.h - what times say. Pure.
  *
- * Times come in blocks of calls, candidate and baseline in turn. The ratio
- * baseline / candidate is estimated from the medians of blocks: a t-interval
- * on the mean of their log ratio (JUDGING.md, "Time": block medians hold under
- * autocorrelation where order statistics do not).
+ * Times come in blocks of calls, candidate and baseline in turn, each block of
+ * the candidate from a process of its own. The ratio baseline / candidate is
+ * estimated from the medians of blocks: a t-interval on the mean of their log
+ * ratio. Block medians hold under autocorrelation where order statistics do
+ * not, and two blocks of one process would hide how processes differ.
  */
 #ifndef KF_EVALUATE_STATS_H
 #define KF_EVALUATE_STATS_H

@@ -12,7 +12,6 @@
 
 #define CLOCK_CALLS 10			/* in a block */
 #define CLOCK_BLOCKS_MAX 20
-#define CLOCK_BLOCKS_PER_PROCESS 6
 
 struct clock {
 	struct kf_rng rng;
@@ -23,7 +22,8 @@ struct clock {
 	double throttle;		/* slower by so much, at times */
 	double throttle_in, throttle_out; /* chance at each call that this
 					   begins, and ends */
-	double process;			/* noise from process to process */
+	double process;			/* noise from process to process of the
+					   candidate */
 	double level, slope, offset;	/* how it stands */
 	bool throttled;
 };
@@ -60,8 +60,8 @@ static inline double clock_block(struct clock *c, double base)
 	return kf_stats_median(time, CLOCK_CALLS);
 }
 
-/* A measurement: by the stopping rule, or of as many blocks as it allows. A
- * coin says whose block comes first. */
+/* A measurement: by the stopping rule, or of as many blocks as it allows, each
+ * from a fresh process. A coin says whose block comes first. */
 static inline void clock_measure(struct clock *c, double true_ratio,
 				 bool stopping, struct kf_ratio *r)
 {
@@ -70,8 +70,7 @@ static inline void clock_measure(struct clock *c, double true_ratio,
 	bool first;
 
 	do {
-		if (n % CLOCK_BLOCKS_PER_PROCESS == 0)
-			c->offset = c->process * clock_normal(&c->rng);
+		c->offset = c->process * clock_normal(&c->rng);
 		first = kf_rng_next(&c->rng) >> 63;
 		if (first)
 			baseline[n] = clock_block(c, 1e6 * true_ratio);
@@ -143,6 +142,7 @@ static const struct clock_case clock_cases[] = {
 	    .throttle_out = 1.0 / 300 } },
 	{ "0.2 % from process to process", { .noise = 0.01, .process = 0.002 } },
 	{ "1 % from process to process", { .noise = 0.01, .process = 0.01 } },
+	{ "3 % from process to process", { .noise = 0.01, .process = 0.03 } },
 };
 
 #endif
