@@ -39,6 +39,11 @@ KF_MUST_CHECK enum kf_code kf_cli_scratch(const char *command,
 void kf_cli_catch_signals(void);
 const volatile int *kf_cli_cancel(void);
 
+/* From now on a file that is cut while it is mapped ends the process with
+ * KF_EXIT_IO and a sentence that names it. For main() alone; programs that it
+ * starts do not inherit it. */
+void kf_cli_catch_bus_errors(void);
+
 /* Fills *log from --quiet and --verbose; it writes to standard error. */
 void kf_cli_log(const struct kf_options *options, struct kf_log *log);
 

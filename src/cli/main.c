@@ -252,5 +252,6 @@ int main(int argc, char **argv)
 {
 	hold_standard_descriptors();
 	signal(SIGPIPE, SIG_IGN);
+	kf_cli_catch_bus_errors();
 	return end_output(run_words(argc, argv));
 }

@@ -123,6 +123,20 @@ def test_a_bundle_that_was_cut_is_made_anew(scratch):
     assert (bundle / "sum").read_text() != made
 
 
+def test_a_bundle_that_is_cut_in_use_accuses_nobody(scratch):
+    words, bundle = own_bundle(scratch)
+    (scratch / "program.c").write_text(SLOW.replace("20000000", "100000000"))
+    process = start(*words)
+    wait_for(lambda: children(process.pid, "kforge-runner\0host") or
+             process.poll() is not None, "its process")
+    for path in (bundle / "inputs").iterdir():
+        os.truncate(path, 0)
+    is_ours(finish(process), "io", f"kforge: {bundle}/inputs/",
+            "was cut while kforge used it", "begin again")
+    (scratch / "program.c").write_text(SLOW.replace("20000000", "2"))
+    assert kforge(*words).json()["state"] == "correct"
+
+
 def children(pid, word):
     """Its descendants whose command line has that word."""
     parent, command = {}, {}
