@@ -48,7 +48,7 @@ static void set_env(struct kf_python_place *place,
 	static const char *const fixed[] = {
 		"MALLOC_MMAP_THRESHOLD_=33554432",
 		"MALLOC_TRIM_THRESHOLD_=4294967296",
-		"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8",
+		"HOME=/tmp", "LANG=C.UTF-8",
 		"USER=nobody",	/* torch 2 asks for one, by name */
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
 		"PYTHONNOUSERSITE=1",
@@ -56,6 +56,11 @@ static void set_env(struct kf_python_place *place,
 
 	for (size_t i = 0; i < KF_COUNT(fixed); i++)
 		add_env(place, fixed[i]);
+	/* Where pip puts programs such as ninja. */
+	kf_python_place_env_take(place, kf_format(
+		"PATH=/usr/bin:/bin:%.*s",
+		(int)(strrchr(spec->python->program, '/') -
+		      spec->python->program), spec->python->program));
 	kf_python_place_env_take(place, kf_format("PYTHONPATH=%s",
 						  spec->python->search));
 	for (size_t i = 0; i < KF_COUNT(counts); i++)

@@ -453,6 +453,42 @@ static void test_the_builder_is_shown_the_toolkit(void **state)
 	}
 }
 
+static void add_line(void *arg, const char *variable)
+{
+	kf_buf_printf(arg, "%s\n", variable);
+}
+
+static void test_a_modules_builder_is_shown_nvcc(void **state)
+{
+	struct builder *b = *state;
+	const struct kf_driver *driver = kf_driver_by_name("pytorchcuda");
+	char *home = kf_format("%s/toolkit", b->f.folder);
+	char *bin = kf_path_join(home, "bin");
+	char *part = kf_path_join(home, "nvvm");
+	char *nvcc = kf_path_join(bin, "nvcc");
+	char *line = kf_format("CUDA_HOME=%s\n", home);
+	struct seen seen[] = { { home, false, false }, { home, false, false } };
+	struct kf_buf env = { .max = 4096 };
+
+	assert_int_equal(kf_mkdir_p(bin, NULL), KF_OK);
+	assert_int_equal(kf_mkdir_p(part, NULL), KF_OK);
+	assert_int_equal(kf_file_write_scratch(nvcc, "", 0, NULL), KF_OK);
+	setenv("CUDA_HOME", home, 1);
+	kf_driver_paths(driver, KF_DRIVER_BUILDER, note_path, &seen[0]);
+	kf_driver_paths(driver, KF_DRIVER_RUNNER, note_path, &seen[1]);
+	assert_true(seen[0].found && !seen[0].writable);
+	assert_false(seen[1].found);
+	driver->torch_env("cuda:0", add_line, &env);
+	assert_non_null(strstr(kf_buf_str(&env), line));
+	unsetenv("CUDA_HOME");
+	kf_buf_release(&env);
+	free(line);
+	free(nvcc);
+	free(part);
+	free(bin);
+	free(home);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_the_runner_is_shown_the_driver),
 		cmocka_unit_test(test_the_loaders_first_choice_is_ours),
 		cmocka_unit_test(test_the_builder_is_shown_the_toolkit),
+		cmocka_unit_test(test_a_modules_builder_is_shown_nvcc),
 	};
 	struct builder b = { .f.driver = kf_driver_by_name("cuda") };
 	struct CMUnitTest with_state[KF_COUNT(tests)];

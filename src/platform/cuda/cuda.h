@@ -271,6 +271,11 @@ void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 			void *arg);
 /* What a sandbox must show for watch.c. */
 void kf_cuda_watch_paths(kf_driver_path_fn *add, void *arg);
+/* The same for programs in Python, and torch_env: their builder has nvcc. */
+void kf_cuda_module_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+			  void *arg);
+void kf_cuda_module_env(const char *device_id, kf_driver_env_fn *add,
+			void *arg);
 
 /* Where CUPTI lies if not in the toolkit. */
 #define KF_CUDA_CUPTI_VARIABLE "KFORGE_CUPTI"

@@ -2,6 +2,7 @@
  * NVIDIA's libraries for programs that have host code of their own: such a
  * program is linked with those that it uses, and its sandbox shows them all.
  * Whether it may use them is asked when it has run (evaluate/libraries.h).
+ * And the toolkit, for programs in Python with CUDA inside.
  */
 #include "platform/cuda/cuda.h"
 
@@ -111,4 +112,63 @@ void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 	for (size_t i = 0; i < KF_COUNT(beside); i++)
 		show(beside[i], add, arg);
 	show_all(of_system, add, arg);
+}
+
+/* The toolkit that has nvcc, under its own name; NULL: there is none, or its
+ * parts lie in the system's folders. Caller frees. */
+static char *toolkit(void)
+{
+	char *found = kf_cuda_compiler_path("nvcc"), *folder, *part;
+
+	if (!found)
+		found = kf_proc_which("nvcc");
+	folder = found ? realpath(found, NULL) : NULL;
+	free(found);
+	if (!folder)
+		return NULL;
+	cut_name(folder);
+	cut_name(folder);
+	part = kf_path_join(folder, "nvvm");
+	if (!kf_path_is_dir(part)) {
+		free(folder);
+		folder = NULL;
+	}
+	free(part);
+	return folder;
+}
+
+static void show_as(const char *name, const char *folder,
+		    kf_driver_path_fn *add, void *arg)
+{
+	char *real = name ? realpath(name, NULL) : NULL;
+
+	if (real && strcmp(real, folder) == 0 && strcmp(name, folder) != 0)
+		add(arg, name, false);
+	free(real);
+}
+
+void kf_cuda_module_paths(enum kf_driver_place place, kf_driver_path_fn *add,
+			  void *arg)
+{
+	char *folder = place == KF_DRIVER_BUILDER ? toolkit() : NULL;
+
+	if (folder) {
+		add(arg, folder, false);
+		show_as(getenv("CUDA_HOME"), folder, add, arg);
+		show_as(getenv("CUDA_PATH"), folder, add, arg);
+		show_as("/usr/local/cuda", folder, add, arg);
+	}
+	free(folder);
+	kf_cuda_paths(place, add, arg);
+}
+
+void kf_cuda_module_env(const char *device_id, kf_driver_env_fn *add,
+			void *arg)
+{
+	char *folder = toolkit();
+
+	kf_cuda_torch_env(device_id, add, arg);
+	if (folder)
+		add_take(add, arg, kf_format("CUDA_HOME=%s", folder));
+	free(folder);
 }
