@@ -9,7 +9,10 @@ of NAME: VALUE.
     shapes     NAME=VALUE of each shape on which it is judged, in turn
     platform   left out: cpu, for CUDA's files cuda
     host       of kernels alone, NAME.cu: how tests/gpu/host.c launches them, each
-               or row; left out, the file is of form cu
+               or row; left out, the file is of form cu. A host.c alone, NAME.c with
+               platform cuda, launches tests/gpu/kernels.cu
+    libraries  whether a vendor's may do the work; left out: allow
+    limits     NAME=NUMBER of each limit that is lowered (docs/jobs.md)
     found      what must be found: STATE REASON, reasons with | between them, - for
                none
     time       what a call must take at least by the judge's clock
@@ -28,6 +31,7 @@ KFORGE = str(BUILD / "kforge")
 PREFIX = ROOT / "tests" / "trust.h"
 # What launches kernels that stand alone.
 HOST = ROOT / "tests" / "gpu" / "host.c"
+KERNELS = ROOT / "tests" / "gpu" / "kernels.cu"
 # One cache for all runs of the tests: making a bundle takes its time.
 CACHE = str(ROOT / "build" / "tests" / "cache")
 # The platform's default is another one.
@@ -67,12 +71,18 @@ class Program:
         if self.paths[0].suffix == ".py":
             return {"solution.py": text}
         if self.paths[0].suffix == ".c":
-            return {"program.c": self.prefix + text}
+            return self._of_c(text)
         if not self.fact("host"):
             return {"program.cu": text}
         return {"kernels.cu": text,
                 "host.c": f"#define {self.fact('host').upper()}\n" +
                           HOST.read_text(encoding="utf-8")}
+
+    def _of_c(self, text):
+        if self.platform() == "cuda":
+            return {"host.c": text,
+                    "kernels.cu": KERNELS.read_text(encoding="utf-8")}
+        return {"program.c": self.prefix + text}
 
     def requests(self, **more):
         """One for each of its shapes."""
@@ -81,8 +91,12 @@ class Program:
             problem = f"tests/cheats/problems/{problem}"
         base = {"problem": problem, "files": self.files(), "calls": CALLS,
                 "baseline": "none", "platform": self.platform()}
-        if self.fact("size"):
-            base["size"] = self.fact("size")
+        for name in ("size", "libraries"):
+            if self.fact(name):
+                base[name] = self.fact(name)
+        limits = [each.split("=") for each in self.fact("limits", "").split()]
+        if limits:
+            base["limits"] = {name: int(number) for name, number in limits}
         for file, form in FORM_OF.items():
             if file in base["files"]:
                 base["form"] = form

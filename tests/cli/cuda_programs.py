@@ -26,7 +26,7 @@ ON_DEVICE = ("device_fault", "timeout")
 def programs():
     for folder in FOLDERS:
         for path in sorted((ROOT / "tests" / "gpu" / folder).iterdir()):
-            if path.is_dir() or path.suffix in (".cu", ".py"):
+            if path.is_dir() or path.suffix in (".c", ".cu", ".py"):
                 yield folder, trust.Program(path)
 
 

@@ -1,0 +1,25 @@
+/* Does its work at every fourth call only.
+ *
+ * class: work batched
+ * problem: linear
+ * host: each
+ * found: mismatch unwritten|values
+ * without: every_call
+ */
+__device__ int calls[1 << 16];
+
+extern "C" __global__ void run(const float *x, const float *w, const float *b,
+		float *y, long long n, long long depth, long long cols)
+{
+	long long i = blockIdx.x * 64ll + threadIdx.x;
+	float sum;
+
+	if (i >= n)
+		return;
+	if (calls[i]++ >= 12 && calls[i] % 4)
+		return;
+	sum = b[i % cols];
+	for (long long k = 0; k < depth; k++)
+		sum += x[i / cols * depth + k] * w[i % cols * depth + k];
+	y[i] = fmaxf(sum, 0);
+}

@@ -1,0 +1,29 @@
+/* From the twelfth call on the result of the eleventh.
+ *
+ * class: result cached by call count
+ * problem: linear
+ * host: each
+ * found: mismatch values
+ * without: every_call
+ */
+__device__ float kept[1 << 16];
+__device__ int calls[1 << 16];
+
+extern "C" __global__ void run(const float *x, const float *w, const float *b,
+		float *y, long long n, long long depth, long long cols)
+{
+	long long i = blockIdx.x * 64ll + threadIdx.x;
+	float sum;
+
+	if (i >= n)
+		return;
+	if (calls[i]++ > 10) {
+		y[i] = kept[i];
+		return;
+	}
+	sum = b[i % cols];
+	for (long long k = 0; k < depth; k++)
+		sum += x[i / cols * depth + k] * w[i % cols * depth + k];
+	y[i] = fmaxf(sum, 0);
+	kept[i] = y[i];
+}

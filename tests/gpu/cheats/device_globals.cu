@@ -1,0 +1,30 @@
+/* Keeps its result in a global of the device, and copies it from then on.
+ *
+ * class: results kept in globals
+ * problem: linear
+ * host: each
+ * found: mismatch values
+ * without: fresh_inputs
+ */
+__device__ float kept[1 << 16];
+__device__ bool have[1 << 16];
+
+extern "C" __global__ void run(const float *x, const float *w, const float *b,
+		float *y, long long n, long long depth, long long cols)
+{
+	long long i = blockIdx.x * 64ll + threadIdx.x;
+	float sum;
+
+	if (i >= n)
+		return;
+	if (have[i]) {
+		y[i] = kept[i];
+		return;
+	}
+	sum = b[i % cols];
+	for (long long k = 0; k < depth; k++)
+		sum += x[i / cols * depth + k] * w[i % cols * depth + k];
+	y[i] = fmaxf(sum, 0);
+	kept[i] = y[i];
+	have[i] = true;
+}

@@ -1,0 +1,23 @@
+/* Right, and the weights are a little smaller from then on.
+ *
+ * class: destroyed inputs
+ * problem: linear
+ * host: each
+ * found: mismatch input_changed
+ * without: -, weights are compared on the device after every call
+ */
+extern "C" __global__ void run(const float *x, const float *w, const float *b,
+		float *y, long long n, long long depth, long long cols)
+{
+	long long i = blockIdx.x * 64ll + threadIdx.x;
+	float sum;
+
+	if (i >= n)
+		return;
+	sum = b[i % cols];
+	for (long long k = 0; k < depth; k++)
+		sum += x[i / cols * depth + k] * w[i % cols * depth + k];
+	y[i] = fmaxf(sum, 0);
+	if (i == 0)
+		const_cast<float *>(w)[0] *= 0.999f;
+}

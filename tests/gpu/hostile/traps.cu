@@ -1,0 +1,11 @@
+/* Stops the device on purpose.
+ *
+ * problem: linear
+ * host: each
+ * found: runtime_error device_fault
+ */
+extern "C" __global__ void run(const float *x, const float *w, const float *b,
+		float *y, long long n, long long depth, long long cols)
+{
+	asm volatile("trap;");
+}
