@@ -8,9 +8,9 @@ of NAME: VALUE.
     size       a preset of its sizes; left out: as declared
     shapes     NAME=VALUE of each shape on which it is judged, in turn
     platform   left out: cpu, for CUDA's files cuda
-    host       of kernels alone, NAME.cu: how tests/gpu/host.c launches them, each
+    host       of kernels alone, NAME.cu: how tests/gpu/shared/host.c launches them, each
                or row; left out, the file is of form cu. A host.c alone, NAME.c with
-               platform cuda, launches tests/gpu/kernels.cu
+               platform cuda, launches tests/gpu/shared/kernels.cu
     libraries  whether a vendor's may do the work; left out: allow
     limits     NAME=NUMBER of each limit that is lowered (docs/jobs.md)
     found      what must be found: STATE REASON, reasons with | between them, - for
@@ -30,8 +30,8 @@ KFORGE = str(BUILD / "kforge")
 # Stands before every program of one file.
 PREFIX = ROOT / "tests" / "trust.h"
 # What launches kernels that stand alone.
-HOST = ROOT / "tests" / "gpu" / "host.c"
-KERNELS = ROOT / "tests" / "gpu" / "kernels.cu"
+HOST = ROOT / "tests" / "gpu" / "shared" / "host.c"
+KERNELS = ROOT / "tests" / "gpu" / "shared" / "kernels.cu"
 # One cache for all runs of the tests: making a bundle takes its time.
 CACHE = str(ROOT / "build" / "tests" / "cache")
 # The platform's default is another one.
@@ -156,13 +156,14 @@ def environment(without=""):
     return env
 
 
-def judge(requests, kforge=KFORGE, without=""):
+def judge(requests, kforge=KFORGE, without="", jobs=None):
     """The verdicts of all requests, in their order, by one process."""
     if not requests:
         return []
     lines = [json.dumps(dict(request, id=i))
              for i, request in enumerate(requests)]
-    done = subprocess.run([kforge, "judge", "--jsonl"],
+    options = ["--jobs", str(jobs)] if jobs else []
+    done = subprocess.run([kforge, "judge", "--jsonl", *options],
                           input="\n".join(lines) + "\n", text=True, cwd=ROOT,
                           capture_output=True, env=environment(without),
                           timeout=TIME_LIMIT_S, check=False)

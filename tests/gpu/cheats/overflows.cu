@@ -6,7 +6,7 @@
  * size: test
  * host: row
  * found: mismatch non_finite
- * without: wide tail
+ * without: wide tail large
  */
 extern "C" __global__ void run(const float *x, float *y, long long n)
 {
