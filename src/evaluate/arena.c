@@ -263,7 +263,8 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
 	kf_random_bytes(&a->rng, sizeof(a->rng));
 	/* Reading a little too far gives no convenient zero. */
-	kf_parallel_fill(a->inputs.data, a->inputs.bytes, beside[0]);
+	a->besides = (unsigned)(kf_rng_next(&a->rng) % KF_COUNT(beside));
+	kf_parallel_fill(a->inputs.data, a->inputs.bytes, beside[a->besides]);
 	kf_arena_poison(a);
 	return KF_OK;
 }
@@ -317,9 +318,9 @@ static void fill_gap(const struct kf_arena *a, const struct kf_span *span,
 }
 
 /* Inputs and weights lie one behind the other, with a gap after each. */
-static void fill_beside(const struct kf_arena *a)
+void kf_arena_change_beside(struct kf_arena *a)
 {
-	uint32_t with = beside[a->poisoned % KF_COUNT(beside)];
+	uint32_t with = beside[a->besides++ % KF_COUNT(beside)];
 	size_t end = a->inputs.bytes;
 
 	for (size_t i = a->weight_count; i-- > 0; end = a->weight[i].offset)
@@ -333,7 +334,6 @@ void kf_arena_poison(struct kf_arena *a)
 	unsigned char *data = a->outputs.data;
 	size_t before, after;
 
-	fill_beside(a);
 	a->pattern = patterns[a->poisoned % KF_COUNT(patterns)];
 	a->guard = guards[a->poisoned++ % KF_COUNT(guards)];
 	a->sampled = false;

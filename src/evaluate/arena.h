@@ -28,6 +28,7 @@ struct kf_arena {
 	uint32_t pattern;		/* of outputs, for this call */
 	unsigned char guard;		/* around them */
 	unsigned poisoned;		/* how often */
+	unsigned besides;		/* what lies beside inputs: which of all */
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;
 	size_t *sample_at;		/* owned; element numbers */
@@ -53,6 +54,8 @@ struct kf_host_request *kf_arena_request(const struct kf_arena *arena);
 struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena);
 
 void kf_arena_poison(struct kf_arena *arena);
+/* Another of what may lie beside inputs and weights, where nobody has a copy. */
+void kf_arena_change_beside(struct kf_arena *arena);
 bool kf_arena_guards(const struct kf_arena *arena, size_t *which,
 		     int64_t *offset);
 /* Remembers up to KF_ARENA_SAMPLES secretly chosen elements of each output;

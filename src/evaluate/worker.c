@@ -268,6 +268,9 @@ void *kf_worker_out(struct kf_worker *worker, size_t i)
 void kf_worker_poison(struct kf_worker *worker)
 {
 	kf_arena_poison(&worker->arena);
+	/* A device has the weights, and what lies beside them, already. */
+	if (!kf_driver_moves(worker->driver))
+		kf_arena_change_beside(&worker->arena);
 }
 
 uint32_t kf_worker_pattern(const struct kf_worker *worker)
