@@ -72,8 +72,8 @@ CLI_SRC := $(sort $(wildcard src/cli/*.c))
 RUNNER_SRC := $(sort $(wildcard src/runner/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/*.c))
 CONTRACT_SRC := $(sort $(wildcard tests/contract/*.c))
-# host.c is part of programs that are judged (tests/trust.py).
-GPU_SRC := $(filter-out tests/gpu/host.c,$(sort $(wildcard tests/gpu/*.c)))
+# records.c is compiled with the headers of a toolkit, by tests/gpu/profile.py.
+GPU_SRC := $(filter-out tests/gpu/records.c,$(sort $(wildcard tests/gpu/*.c)))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/*.c))
 HOSTILE_SRC := $(sort $(wildcard tests/hostile/*.c))
 JINJA_SRC := $(wildcard tests/conformance/jinja_render.c)

@@ -8,9 +8,9 @@ of NAME: VALUE.
     size       a preset of its sizes; left out: as declared
     shapes     NAME=VALUE of each shape on which it is judged, in turn
     platform   left out: cpu, for CUDA's files cuda
-    host       of kernels alone, NAME.cu: how tests/gpu/shared/host.c launches them, each
-               or row; left out, the file is of form cu. A host.c alone, NAME.c with
-               platform cuda, launches tests/gpu/shared/kernels.cu
+    host       of kernels alone, NAME.cu: how tests/gpu/shared/host.c launches
+               them, each or row; left out, the file is of form cu. A host.c
+               alone, NAME.c with platform cuda, launches shared/kernels.cu
     libraries  whether a vendor's may do the work; left out: allow
     limits     NAME=NUMBER of each limit that is lowered (docs/jobs.md)
     found      what must be found: STATE REASON, reasons with | between them, - for
@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -146,6 +147,13 @@ def read_comment(path):
         elif line and not facts:
             story.append(line)
     return " ".join(story), facts
+
+
+def has_nvcc():
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"),
+             "/usr/local/cuda"]
+    return bool(shutil.which("nvcc")) or any(
+        os.path.exists(f"{home}/bin/nvcc") for home in homes if home)
 
 
 def environment(without=""):

@@ -7,8 +7,6 @@ mismatch; what is found before a device has begun must be found here too. Files 
 form cu are compiled where nvcc is. Without NVRTC this is skipped."""
 
 import os
-import pathlib
-import shutil
 import sys
 
 from harness import BUILD, ROOT, kforge
@@ -28,13 +26,6 @@ def programs():
         for path in sorted((ROOT / "tests" / "gpu" / folder).iterdir()):
             if path.is_dir() or path.suffix in (".c", ".cu", ".py"):
                 yield folder, trust.Program(path)
-
-
-def has_nvcc():
-    homes = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
-    return shutil.which("nvcc") or any(
-        (pathlib.Path(home) / "bin" / "nvcc").exists()
-        for home in [*homes, "/usr/local/cuda"] if home)
 
 
 def request(program):
@@ -60,7 +51,7 @@ def is_good(program, verdict):
 def why_skipped(program):
     if program.paths[0].suffix == ".py":
         return "PyTorch and a device"
-    if "program.cu" in program.files() and not has_nvcc():
+    if "program.cu" in program.files() and not trust.has_nvcc():
         return "nvcc"
     return None
 

@@ -76,16 +76,13 @@ class Results:
 
 
 def has_torch():
-    for python in (os.environ.get("KFORGE_PYTHON"), "python3", sys.executable):
+    for python in (os.environ.get("KFORGE_PYTHON"), "python3",
+                   "/usr/bin/python3", sys.executable):
         if python and shutil.which(python) and subprocess.run(
                 [python, "-c", "import torch"], capture_output=True,
                 check=False).returncode == 0:
             return True
     return False
-
-
-def has_nvcc():
-    return shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")
 
 
 class Able:
@@ -94,7 +91,7 @@ class Able:
     def __init__(self):
         self.absent = {file: tool for file, tool, there in (
             ("solution.py", "PyTorch", has_torch()),
-            ("program.cu", "nvcc", has_nvcc())) if not there}
+            ("program.cu", "nvcc", trust.has_nvcc())) if not there}
 
     def lacks(self, program):
         return next((tool for file, tool in self.absent.items()
