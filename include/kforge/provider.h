@@ -23,6 +23,16 @@
 enum kf_message_role { KF_ROLE_SYSTEM, KF_ROLE_USER, KF_ROLE_ASSISTANT };
 struct kf_message { enum kf_message_role role; const char *text; };
 
+/* A PNG file that goes with the last message, to a model that sees. */
+struct kf_picture {
+	const char *path;		/* absolute; for whoever takes files */
+	const void *png;		/* its bytes */
+	size_t bytes;
+};
+#define KF_PICTURES_MAX		4u	/* of one question */
+#define KF_PICTURE_BYTES	(1u << 20)	/* of each; KF_E_LIMIT beyond */
+#define KF_PICTURE_TOKENS	2000u	/* of each; an estimate, for budgets */
+
 struct kf_ask {
 	const char *problem;		/* name; replay and manual address by it */
 	unsigned attempt;		/* 1..; likewise */
@@ -42,6 +52,8 @@ struct kf_ask {
 	 * ("waiting for DIR/softmax.1.reply.md"); may be NULL. */
 	void (*notice)(void *arg, const char *line);
 	void *notice_arg;
+	const struct kf_picture *picture;
+	size_t picture_count;		/* 0: the model gets no pictures */
 };
 
 enum kf_reply_finish {

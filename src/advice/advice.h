@@ -67,6 +67,7 @@ struct kf_advice_request {
 	const char *page;		/* kf_profile_reduce's */
 	const struct kf_advice_tried *tried;	/* oldest first */
 	size_t tried_count;
+	size_t picture_count;		/* that the model will see */
 };
 
 /* A reply that could not be used, and the sentence that says why. */

@@ -54,10 +54,13 @@ enum kf_code kf_advice_prompt(const struct kf_advice_request *req,
 	json_object_set_new(context, "text_bytes",
 			    json_integer(KF_ADVICE_TEXT_BYTES));
 	json_object_set_new(context, "again", again);
+	json_object_set_new(context, "picture_count",
+			    json_integer((json_int_t)req->picture_count));
 	if (!code)
 		code = kf_prompt_render(req->prompt->prompts_dir, context,
 					"analysis_system.md.j2",
 					"analysis.md.j2", out, err);
+	out->picture_count = req->picture_count;
 	json_decref(context);
 	return code;
 }

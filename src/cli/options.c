@@ -53,6 +53,7 @@ static const struct option option_table[] = {
 	{ 0, "form", "FORM", "of programs: c, two-part, cu, torch, triton (default: the platform's; verify and compare tell it by the files)", TEXT, AT(form), NULL, 0 },
 	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
 	{ 0, "advisor", "WHO", "who says what to change next: rules (default), none, or a model as in --model", TEXT, AT(advisor), NULL, 0 },
+	{ 0, "advisor-sees", NULL, "the model of --advisor sees: it gets the pictures that profilers drew", FLAG, AT(advisor_sees), NULL, 0 },
 	{ 0, "profile", "WHAT", "how the best program is profiled before it is improved: auto (default), none, or what --profiler takes", TEXT, AT(profile), NULL, 0 },
 	{ 'n', "attempts", "N", "replies to ask for, per problem (default: 5)", COUNT, AT(attempts), NULL, 10000 },
 	{ 't', "target", "X", "stop a problem when it is X times as fast as the baseline", REAL, AT(target), NULL, 0 },

@@ -21,7 +21,7 @@ struct kf_options {
 	const char *config_path;
 	bool help, json, quiet, dry_run, context, watch, explain, again, jsonl,
 		sanitize;
-	bool all, force, fit, keep, merge, table;
+	bool all, force, fit, keep, merge, table, advisor_sees;
 	uint64_t verbose;
 	const char *platform, *form, *model, *size, *shapes, *shape, *out;
 	const char *record, *prompts, *python, *executor;

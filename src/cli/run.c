@@ -268,7 +268,7 @@ const struct kf_command kf_command_run = {
 	.name = "run",
 	.arguments = "PROBLEM... --model NAME",
 	.summary = "the main job: ask a model, judge programs, keep the best",
-	.options = "platform form model advisor profile hide attempts target out "
+	.options = "platform form model advisor advisor-sees profile hide attempts target out "
 		   "start set size dtype "
 		   "shapes record prompts temperature max-tokens budget-tokens "
 		   "reply-timeout dry-run force "

@@ -36,6 +36,7 @@ static struct kf_run_spec spec_from(const struct kf_options *options,
 		.setup = kf_cli_setup_spec(options, log),
 		.model = options->model,
 		.advisor = options->advisor ? options->advisor : "rules",
+		.advisor_sees = options->advisor_sees,
 		.profile = options->profile ? options->profile : "auto",
 		.start = options->start.text,
 		.start_count = options->start.count,
@@ -77,6 +78,15 @@ static enum kf_code add_problems(struct kf_paths *problems,
 	return code;
 }
 
+static enum kf_code check_seeing(const struct kf_run_spec *spec,
+				 struct kf_err *err)
+{
+	if (!spec->advisor_sees || kf_loop_asks_advisor(spec))
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "--advisor-sees is about a model: name "
+		       "it with --advisor");
+}
+
 static char *absolute_or_null(const char *path)
 {
 	return path ? kf_path_absolute(path) : NULL;
@@ -90,7 +100,9 @@ enum kf_code kf_cli_run_open(const struct kf_options *options,
 	enum kf_code code;
 
 	*out = (struct kf_cli_run) { .spec = spec_from(options, log) };
-	code = kf_cli_hidden(options, &out->spec.profile_hidden, err);
+	code = check_seeing(&out->spec, err);
+	if (!code)
+		code = kf_cli_hidden(options, &out->spec.profile_hidden, err);
 	if (!code)
 		code = kf_away_folder(options->executor, &out->away, err);
 	if (!code)

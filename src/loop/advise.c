@@ -286,6 +286,7 @@ struct advising {
 	struct kf_lane *lane;
 	const struct kf_attempt *attempt;	/* that is to be advised */
 	struct kf_prompting prompting;
+	struct kf_pictures pictures;
 	json_t *rows;			/* owned; all advice so far */
 	struct kf_advice_tried *tried;	/* owned; borrows from rows */
 	struct kf_advice_request req;
@@ -295,6 +296,7 @@ struct advising {
 static void advising_release(struct advising *a)
 {
 	kf_prompting_release(&a->prompting);
+	kf_pictures_release(&a->pictures);
 	free(a->tried);
 	json_decref(a->rows);
 }
@@ -317,6 +319,9 @@ static enum kf_code advising_make(struct kf_lane *lane,
 	if (!code)
 		code = kf_store_advices(lane->run->store, lane->problem_id,
 					&out->rows, err);
+	if (lane->run->advisor && lane->run->spec->advisor_sees)
+		kf_pictures_read(&lane->look.profile, lane->run->dir,
+				 &out->pictures);
 	out->tried = kf_alloc((json_array_size(out->rows) + 1) *
 			      sizeof(out->tried[0]));
 	out->req = (struct kf_advice_request) {
@@ -325,6 +330,7 @@ static enum kf_code advising_make(struct kf_lane *lane,
 		.roofline = &lane->look.roofline,
 		.page = lane->look.page,
 		.tried = out->tried,
+		.picture_count = out->pictures.count,
 	};
 	json_array_foreach(out->rows, i, row) {
 		const json_t *advice = json_object_get(row, "advice");
@@ -352,15 +358,22 @@ static enum kf_code keep_reply(const struct advising *a, unsigned turn,
 {
 	struct kf_store_reply row = kf_reply_row(reply, prompt);
 	struct kf_run *run = a->lane->run;
-	char *asked = kf_prompt_to_json(prompt);
-	enum kf_code code = kf_store_advice_reply(run->store, a->whom, turn,
-						  asked, &row, err);
+	json_t *pictures = NULL;
+	char *asked = NULL;
+	enum kf_code code = kf_pictures_store(&a->pictures, run->store,
+					      &pictures, err);
 
+	if (!code) {
+		asked = kf_prompt_to_json(prompt, pictures);
+		code = kf_store_advice_reply(run->store, a->whom, turn, asked,
+					     &row, err);
+	}
 	if (!code) {
 		run->summary->tokens += row.tokens_in + row.tokens_out;
 		kf_model_stored(run->advisor);
 	}
 	free(asked);
+	json_decref(pictures);
 	return code;
 }
 
@@ -377,6 +390,7 @@ static enum kf_code turn_reply(const struct advising *a, unsigned turn,
 	struct kf_question question = {
 		.model = lane->run->advisor, .agent = agent[turn - 1],
 		.prompt = &prompt, .attempt = a->attempt,
+		.pictures = &a->pictures,
 	};
 	enum kf_code code;
 

@@ -43,7 +43,8 @@ static void on_notice(void *arg, const char *line)
 static uint64_t estimate(const struct kf_prompt *prompt)
 {
 	return kf_tokens_estimate(prompt->system_text.len +
-				  prompt->user_text.len);
+				  prompt->user_text.len) +
+		prompt->picture_count * KF_PICTURE_TOKENS;
 }
 
 unsigned kf_lane_token_ceiling(const struct kf_lane *lane,
@@ -86,6 +87,10 @@ enum kf_code kf_lane_ask(const struct kf_lane *lane,
 		.progress_arg = &listening,
 		.notice = on_notice,
 		.notice_arg = &listening,
+		.picture = question->pictures ? question->pictures->picture :
+			NULL,
+		.picture_count = question->pictures ?
+			question->pictures->count : 0,
 	};
 
 	kf_lane_tell(lane, (struct kf_event) {
@@ -117,7 +122,7 @@ struct kf_store_reply kf_reply_row(const struct kf_reply *reply,
 	};
 }
 
-char *kf_prompt_to_json(const struct kf_prompt *prompt)
+char *kf_prompt_to_json(const struct kf_prompt *prompt, const json_t *pictures)
 {
 	json_t *object = json_object();
 	char *text;
@@ -128,6 +133,9 @@ char *kf_prompt_to_json(const struct kf_prompt *prompt)
 	json_object_set_new(object, "user",
 			    kf_json_string(kf_buf_str(&prompt->user_text),
 					   prompt->user_text.len));
+	if (json_array_size(pictures))
+		json_object_set_new(object, "pictures",
+				    json_deep_copy(pictures));
 	text = kf_json_text(object);
 	json_decref(object);
 	return text;

@@ -5,6 +5,7 @@
 #ifndef KF_LOOP_ASK_H
 #define KF_LOOP_ASK_H
 
+#include "loop/pictures.h"
 #include "loop/run.h"
 
 struct kf_question {
@@ -13,6 +14,7 @@ struct kf_question {
 	const struct kf_prompt *prompt;
 	const struct kf_attempt *attempt;	/* the one that it is for */
 	unsigned token_max;
+	const struct kf_pictures *pictures;	/* NULL: none */
 };
 
 void kf_lane_tell(const struct kf_lane *lane, struct kf_event event);
@@ -32,7 +34,9 @@ KF_MUST_CHECK enum kf_code kf_lane_ask(const struct kf_lane *lane,
  * charged by our estimate. */
 struct kf_store_reply kf_reply_row(const struct kf_reply *reply,
 				   const struct kf_prompt *prompt);
-/* {"system","user"} as text; caller frees. */
-char *kf_prompt_to_json(const struct kf_prompt *prompt);
+/* {"system", "user", "pictures"} as text; pictures: kf_pictures_store's, or
+ * NULL. Caller frees. */
+char *kf_prompt_to_json(const struct kf_prompt *prompt,
+			const json_t *pictures);
 
 #endif

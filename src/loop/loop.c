@@ -320,7 +320,7 @@ static enum kf_code ask_stage(struct kf_lane *lane, struct kf_attempt *attempt,
 		lane->budget_spent = true;
 		goto out;
 	}
-	text = kf_prompt_to_json(&prompt);
+	text = kf_prompt_to_json(&prompt, NULL);
 	code = kf_store_asked(lane->run->store, &(struct kf_store_ask) {
 		.problem_id = lane->problem_id,
 		.number = attempt->number,

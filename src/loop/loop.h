@@ -19,6 +19,7 @@ struct kf_run_spec {
 	struct kf_setup_spec setup;
 	const char *model;		/* "openai:NAME" ... */
 	const char *advisor;		/* the same, "rules" or "none" */
+	bool advisor_sees;		/* it gets the profilers' pictures */
 	const char *profile;		/* "auto", "none", or a profiler as
 					   kf_profile_request has it */
 	unsigned profile_hidden;	/* as kf_profile_hide has it */

@@ -78,6 +78,8 @@ json_t *kf_settings_from_spec(const struct kf_run_spec *spec)
 	set_string(s, "away", setup->away);
 	set_string(s, "model", spec->model);
 	set_string(s, "advisor", spec->advisor);
+	json_object_set_new(s, "advisor_sees",
+			    json_boolean(spec->advisor_sees));
 	set_string(s, "profile", spec->profile);
 	json_object_set_new(s, "hide", hidden_to_json(spec->profile_hidden));
 	set_string(s, "record", spec->record_path);
@@ -153,6 +155,7 @@ enum kf_code kf_settings_to_spec(const json_t *s, struct kf_settings *out,
 	spec->model = kf_json_str(s, "model", "");
 	/* Runs of before had neither. */
 	spec->advisor = kf_json_str(s, "advisor", "none");
+	spec->advisor_sees = kf_json_bool(s, "advisor_sees", false);
 	spec->profile = kf_json_str(s, "profile", "none");
 	spec->record_path = kf_json_str(s, "record", NULL);
 	spec->prompts_dir = kf_json_str(s, "prompts", NULL);

@@ -63,7 +63,11 @@ struct kf_profile {
 };
 #define KF_PROFILE_KERNELS_MAX	256
 #define KF_PROFILE_PICTURES_MAX	4
+#define KF_PROFILE_PICTURE_BYTES (1u << 20)	/* larger ones are told, not kept */
 void kf_profile_release(struct kf_profile *profile);
+/* The bytes of one of its pictures. False if there is no such plain file, or it
+ * is no picture of that size any more. */
+bool kf_profile_picture(const char *path, struct kf_buf *out);
 
 /* --- where it stands ------------------------------------------------------ */
 

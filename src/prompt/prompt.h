@@ -63,6 +63,7 @@ struct kf_prompt_request {
 struct kf_prompt {
 	struct kf_buf system_text, user_text;	/* owned; rendered */
 	const char *template_name;	/* "generate.md.j2" ... */
+	size_t picture_count;		/* that go with it */
 };
 void kf_prompt_release(struct kf_prompt *prompt);
 

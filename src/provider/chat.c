@@ -4,6 +4,34 @@
 
 #define BODY_BYTES (96u << 20)	/* a full reply, escaped */
 
+/* Pictures are parts beside the text, as data: URIs. */
+static json_t *seen_content(const struct kf_ask *ask, const char *text)
+{
+	json_t *parts = json_pack("[{s:s, s:o}]", "type", "text", "text",
+				  kf_text_string(text));
+
+	for (size_t i = 0; i < ask->picture_count; i++) {
+		const struct kf_picture *p = &ask->picture[i];
+		struct kf_buf uri = { .max = 2 * KF_PICTURE_BYTES };
+
+		kf_buf_puts(&uri, "data:image/png;base64,");
+		kf_text_base64(p->png, p->bytes, &uri);
+		json_array_append_new(parts, json_pack("{s:s, s:{s:s}}",
+			"type", "image_url", "image_url", "url",
+			kf_buf_str(&uri)));
+		kf_buf_release(&uri);
+	}
+	return parts;
+}
+
+static json_t *content_of(const struct kf_ask *ask, size_t i)
+{
+	const char *text = ask->message[i].text;
+
+	return ask->picture_count && i + 1 == ask->message_count ?
+		seen_content(ask, text) : kf_text_string(text);
+}
+
 static json_t *messages_of(const struct kf_ask *ask)
 {
 	static const char *const role[] = {
@@ -16,7 +44,7 @@ static json_t *messages_of(const struct kf_ask *ask)
 	for (size_t i = 0; i < ask->message_count; i++)
 		json_array_append_new(list, json_pack("{s:s, s:o}",
 			"role", role[ask->message[i].role],
-			"content", kf_text_string(ask->message[i].text)));
+			"content", content_of(ask, i)));
 	return list;
 }
 

@@ -100,7 +100,7 @@ static enum kf_code exec_ask(void *state, const struct kf_ask *ask,
 {
 	const char *const argv[] = { "/bin/sh", "-c", state, NULL };
 	struct kf_buf errout = { .max = STDERR_BYTES };
-	char *prompt = kf_text_join(ask);
+	char *prompt = kf_text_join_files(ask);
 	char *own[OWN];
 	const char **env = make_environment(ask, own);
 	struct kf_proc_spec spec = {

@@ -126,7 +126,7 @@ static enum kf_code manual_ask(void *state, const struct kf_ask *ask,
 {
 	char *prompt_path = path_for(state, ask, "prompt");
 	char *reply_path = path_for(state, ask, "reply");
-	char *prompt = kf_text_join(ask);
+	char *prompt = kf_text_join_files(ask);
 	enum kf_code code;
 
 	reply->tries = 1;

@@ -94,6 +94,29 @@ enum kf_code kf_model_open(const char *name, const char *record_path,
 	return code;
 }
 
+static enum kf_code check_pictures(const struct kf_ask *ask,
+				   struct kf_err *err)
+{
+	if (ask->picture_count > KF_PICTURES_MAX)
+		return kf_fail(err, KF_E_LIMIT, "%zu pictures are too many for "
+			       "one question, which takes %u",
+			       ask->picture_count, KF_PICTURES_MAX);
+	for (size_t i = 0; i < ask->picture_count; i++) {
+		const struct kf_picture *p = &ask->picture[i];
+
+		if (p->bytes > KF_PICTURE_BYTES)
+			return kf_fail(err, KF_E_LIMIT, "the picture %s has "
+				       "%zu bytes, and a model gets pictures "
+				       "of up to %u: make it smaller", p->path,
+				       p->bytes, KF_PICTURE_BYTES);
+		if (p->path[0] != '/' || !kf_text_is_png(p->png, p->bytes))
+			return kf_fail(err, KF_E_INPUT, "%s is no picture that "
+				       "a model gets: it must be a PNG file",
+				       p->path);
+	}
+	return KF_OK;
+}
+
 static enum kf_code check_ask(const struct kf_ask *ask, struct kf_err *err)
 {
 	const char *wrong = NULL;
@@ -111,7 +134,7 @@ static enum kf_code check_ask(const struct kf_ask *ask, struct kf_err *err)
 	if (wrong)
 		return kf_fail(err, KF_E_INPUT, "the model cannot be asked: "
 			       "%s", wrong);
-	return KF_OK;
+	return check_pictures(ask, err);
 }
 
 /* What was over the ceiling has been dropped. The rest was paid for. */

@@ -42,6 +42,7 @@ member[] = {
 	{ "model", JSON_STRING, false },
 	{ "note", JSON_STRING, false },
 	{ "prompt_sha256", JSON_STRING, false },
+	{ "pictures", JSON_ARRAY, false },
 };
 
 static enum kf_code check_entry(const json_t *entry, const char *what,
@@ -49,6 +50,7 @@ static enum kf_code check_entry(const json_t *entry, const char *what,
 {
 	static const char *const type_name[] = {
 		[JSON_STRING] = "a string", [JSON_INTEGER] = "a whole number",
+		[JSON_ARRAY] = "a list",
 	};
 
 	if (!json_is_object(entry))
@@ -223,6 +225,23 @@ enum kf_code kf_replay_fill(const json_t *entry, struct kf_reply *reply,
 	return KF_OK;
 }
 
+/* Which ones: their bytes are the asker's to keep. */
+static json_t *pictures_of(const struct kf_ask *ask)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ask->picture_count; i++) {
+		const struct kf_picture *p = &ask->picture[i];
+		char hash[KF_HASH_HEX];
+
+		kf_hash_hex(p->png, p->bytes, hash);
+		json_array_append_new(list, json_pack("{s:o, s:s, s:I}",
+			"path", kf_text_string(p->path), "sha256", hash,
+			"bytes", (json_int_t)p->bytes));
+	}
+	return list;
+}
+
 json_t *kf_replay_entry(const struct kf_ask *ask, const struct kf_reply *reply)
 {
 	char *prompt = kf_text_join(ask);
@@ -261,6 +280,8 @@ json_t *kf_replay_entry(const struct kf_ask *ask, const struct kf_reply *reply)
 		json_object_set_new(entry, "note",
 				    kf_text_string(reply->note));
 	json_object_set_new(entry, "prompt_sha256", json_string(hash));
+	if (ask->picture_count)
+		json_object_set_new(entry, "pictures", pictures_of(ask));
 	return entry;
 }
 

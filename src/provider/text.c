@@ -21,6 +21,48 @@ char *kf_text_join(const struct kf_ask *ask)
 	return all.data ? all.data : kf_strdup("");
 }
 
+char *kf_text_join_files(const struct kf_ask *ask)
+{
+	char *text = kf_text_join(ask);
+	struct kf_buf all = { .max = SIZE_MAX / 4 };
+
+	if (!ask->picture_count)
+		return text;
+	kf_buf_printf(&all, "%s\n\nPictures that belong to this:\n", text);
+	for (size_t i = 0; i < ask->picture_count; i++)
+		kf_buf_printf(&all, "%s\n", ask->picture[i].path);
+	free(text);
+	return all.data;
+}
+
+bool kf_text_is_png(const void *bytes, size_t len)
+{
+	static const unsigned char sign[] = { 0x89, 'P', 'N', 'G', '\r', '\n',
+					      0x1a, '\n' };
+
+	return len > sizeof(sign) && memcmp(bytes, sign, sizeof(sign)) == 0;
+}
+
+void kf_text_base64(const void *bytes, size_t len, struct kf_buf *out)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"abcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *from = bytes;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t n = len - i < 3 ? len - i : 3;
+		unsigned three = (unsigned)from[i] << 16 |
+			(n > 1 ? (unsigned)from[i + 1] << 8 : 0) |
+			(n > 2 ? from[i + 2] : 0);
+		char four[4];
+
+		for (size_t k = 0; k < 4; k++)
+			four[k] = k > n ? '=' :
+				digit[three >> (18 - 6 * k) & 63];
+		kf_buf_add(out, four, sizeof(four));
+	}
+}
+
 size_t kf_text_bytes(const struct kf_ask *ask)
 {
 	size_t bytes = 0;

@@ -11,6 +11,11 @@
 /* All messages in order with an empty line between: what goes to providers
  * that know no roles. Caller frees. */
 char *kf_text_join(const struct kf_ask *ask);
+/* The same, and after it the paths of the pictures, a line each. */
+char *kf_text_join_files(const struct kf_ask *ask);
+bool kf_text_is_png(const void *bytes, size_t len);
+/* Appends the bytes, four characters for three of them. */
+void kf_text_base64(const void *bytes, size_t len, struct kf_buf *out);
 
 /* The prompt as a service counts it: the bytes of all messages. */
 size_t kf_text_bytes(const struct kf_ask *ask);

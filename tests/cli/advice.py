@@ -6,7 +6,7 @@ import json
 import sqlite3
 import sys
 
-from harness import C_PROBLEM, EXIT, ROOT, asked, kforge, run_tests
+from harness import PNG, C_PROBLEM, EXIT, ROOT, asked, kforge, run_tests
 
 PROBLEM = ROOT / "problems" / "c" / "axpby"
 PROGRAM = """#include <kforge/program.h>
@@ -46,6 +46,10 @@ def words(scratch, attempts, advisor, *more):
             f"replay:{scratch / 'replies.jsonl'}", "--advisor", advisor,
             "-n", attempts, "--out", scratch / "run", "--baseline", "none",
             "--calls", "20", "--threads", "1", *more)
+
+
+def stored(scratch, name):
+    return (scratch / "run" / "objects" / name[:2] / name).read_bytes()
 
 
 def show(scratch, number):
@@ -196,6 +200,74 @@ def test_advice_is_not_paid_for_again(scratch):
     assert asked(scratch) == ["advisor"], asked(scratch)
     assert "Keep eight partial results." in \
         show(scratch, 2)["prompt"]["user"]
+
+
+def drawing(scratch, draw):
+    """A profiler that draws, beside the program."""
+    tool = scratch / "draw"
+    (scratch / "one.png").write_bytes(PNG)
+    tool.write_text(f"#!/bin/sh\nout=$2\n{draw}\n"
+                    "trap 'echo name,value; echo watts,3; exit 0' INT\n"
+                    "while :; do sleep 0.02; done\n")
+    tool.chmod(0o755)
+    return f"command:{tool} {{pid}} {{out}}"
+
+
+def seen(scratch, *more, draw=None):
+    """What the analysis agent was asked, the recording of it, the run."""
+    record(scratch, {})
+    (scratch / "advice").write_text(json.dumps(ADVICE))
+    draw = draw or f"cp {scratch}/one.png $out/timeline.png"
+    result = kforge(*words(
+        scratch, 2, f"exec:cat > {scratch}/prompt; cat {scratch}/advice",
+        "--profile", drawing(scratch, draw), "--record",
+        scratch / "recorded.jsonl", *more))
+    assert result.status == 0, result
+    rows = [json.loads(line) for line in
+            (scratch / "recorded.jsonl").read_text().splitlines()[1:]]
+    entry, = [row for row in rows if row.get("agent") == "advisor"]
+    return (scratch / "prompt").read_text(), entry, result
+
+
+def test_a_model_that_sees_gets_what_profilers_drew(scratch):
+    prompt, entry, _ = seen(scratch, "--advisor-sees")
+    assert "A picture of it, as a profiler drew it, goes with" in prompt
+    path = prompt.strip().splitlines()[-1]
+    assert path.endswith("/timeline.png") and path.startswith("/"), prompt
+    picture, = entry["pictures"]
+    assert picture["path"] == path and picture["bytes"] == len(PNG), entry
+    # Kept with the question: its bytes are an object of the run.
+    store = sqlite3.connect(scratch / "run" / "run.db")
+    name, = store.execute("SELECT prompt_hash FROM advice_reply").fetchone()
+    kept = json.loads(stored(scratch, name))
+    assert kept["pictures"] == [picture], kept
+    assert stored(scratch, picture["sha256"]) == PNG
+    # The recording answers without a profiler that draws.
+    once_more = list(words(scratch, 2, f"replay:{scratch}/recorded.jsonl",
+                           "--advisor-sees"))
+    once_more[once_more.index("--out") + 1] = scratch / "again"
+    again = kforge(*once_more)
+    assert again.status == 0 and "1.25x expected" in again.err, again
+
+
+def test_no_other_model_gets_pictures(scratch):
+    prompt, entry, _ = seen(scratch)
+    assert "icture" not in prompt and "pictures" not in entry, prompt
+
+
+def test_a_picture_that_is_too_large_is_told(scratch):
+    draw = (f"cp {scratch}/one.png $out/large.png\n"
+            "head -c 1100000 /dev/zero >> $out/large.png")
+    prompt, entry, _ = seen(scratch, "--advisor-sees", draw=draw)
+    assert "pictures" not in entry, entry
+    assert "picture large.png (it is larger than 1 MiB" in prompt, prompt
+
+
+def test_seeing_is_about_a_model(scratch):
+    result = kforge("run", C_PROBLEM, "--model", "exec:true",
+                    "--advisor-sees", "--out", scratch / "run")
+    assert result.status == EXIT["input"], result
+    assert "--advisor-sees is about a model" in result.err, result
 
 
 def test_names_that_are_wrong_are_told_at_once(scratch):

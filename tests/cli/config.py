@@ -115,7 +115,7 @@ ANYBODYS = """
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain picture sanitize kind context
     jobs again jsonl as portable only all merge table json quiet verbose profiler
-    advisor profile hide rejudge
+    advisor advisor-sees profile hide rejudge
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]
 

@@ -1,6 +1,7 @@
 """What the tests of the command line share: a scratch folder, a cache that all
 of them use, and TAP on standard output. Not a test itself."""
 
+import base64
 import json
 import os
 import pathlib
@@ -19,6 +20,10 @@ DATA = ROOT / "tests" / "data" / "cli"
 PROBLEM = str(DATA / "scale_shift.py")
 # The same in C: for tests that need some problem, and not PyTorch.
 C_PROBLEM = str(DATA / "scale_shift")
+# A picture of one element.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA"
+    "60e6kgAAAABJRU5ErkJggg==")
 # One cache for all runs of these tests: making a bundle takes seconds.
 CACHE = str(ROOT / "build" / "tests" / "cache")
 

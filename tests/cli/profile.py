@@ -3,14 +3,14 @@
 are stood in for by scripts of their names, so that what is tested does not
 depend on what a machine has; where valgrind is there it is used once."""
 
-import base64
 import os
 import pathlib
 import shutil
 import sys
 
 import cuda_free
-from harness import BUILD, C_PROBLEM, DATA, EXIT, PROBLEM, ROOT, kforge, run_tests
+from harness import (BUILD, C_PROBLEM, DATA, EXIT, PNG, PROBLEM, ROOT, kforge,
+                     run_tests)
 
 GOOD = DATA / "good.c"
 FORMS = DATA / "forms"
@@ -21,9 +21,6 @@ AXPBY = ROOT / "problems" / "c" / "axpby"
 CUDA = ROOT / "tests" / "data" / "programs" / "axpby"
 STANDIN = {"KFORGE_CUDA_DRIVER":
            str(BUILD / "tests" / "standin" / "libcuda.so.1")}
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA"
-    "60e6kgAAAABJRU5ErkJggg==")
 
 # perf, as far as it is used: counts when it is told to, ends by SIGINT.
 PERF = """#!/bin/sh

@@ -88,6 +88,51 @@ static void test_what_cannot_be_asked_is_refused(void **state)
 	kf_model_free(NULL);
 }
 
+static void test_pictures_have_a_size_a_number_and_a_kind(void **state)
+{
+	static char big[KF_PICTURE_BYTES + 1] = "\x89PNG\r\n\x1a\n";
+	const struct kf_message message = { KF_ROLE_USER, "hello" };
+	const struct {
+		struct kf_picture picture;
+		size_t count;
+		enum kf_code code;
+		const char *words;
+	} rows[] = {
+		{ { "/a.png", big, KF_PICTURE_BYTES }, 1, KF_OK, "" },
+		{ { "/a.png", big, sizeof(big) }, 1, KF_E_LIMIT,
+		  "/a.png has 1048577 bytes" },
+		{ { "/a.png", big, 100 }, KF_PICTURES_MAX + 1, KF_E_LIMIT,
+		  "5 pictures are too many" },
+		{ { "/a.gif", "GIF89a...", 9 }, 1, KF_E_INPUT,
+		  "/a.gif is no picture" },
+		{ { "a.png", big, 100 }, 1, KF_E_INPUT, "a.png is no picture" },
+	};
+	struct kf_model *model;
+	struct kf_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(kf_model_open("exec:cat", NULL, &model, &err), KF_OK);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		const struct kf_ask ask = {
+			.problem = "p", .attempt = 1, .message = &message,
+			.message_count = 1, .timeout_ns = 60 * KF_NS_PER_S,
+			.picture = &rows[i].picture,
+			.picture_count = rows[i].count,
+		};
+		struct kf_reply reply;
+
+		assert_int_equal(kf_model_ask(model, &ask, &reply, &err),
+				 rows[i].code);
+		if (rows[i].code)
+			assert_non_null(strstr(err.text, rows[i].words));
+		else
+			assert_non_null(strstr(kf_buf_str(&reply.text),
+					       "belong to this:\n/a.png\n"));
+		kf_reply_release(&reply);
+	}
+	kf_model_free(model);
+}
+
 static void test_a_cut_recording_is_noted_and_blamed(void **state)
 {
 	const struct kf_message message = { KF_ROLE_USER, "hello" };
@@ -163,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_provider_lists_the_known),
 		cmocka_unit_test(test_a_file_that_is_not_there_is_named),
 		cmocka_unit_test(test_what_cannot_be_asked_is_refused),
+		cmocka_unit_test(test_pictures_have_a_size_a_number_and_a_kind),
 		cmocka_unit_test(test_a_cut_recording_is_noted_and_blamed),
 		cmocka_unit_test(test_an_unrecorded_reply_is_not_lost),
 	};

@@ -226,9 +226,39 @@ static void test_requests_hold_what_was_asked_and_no_more(void **state)
 	free(body);
 }
 
+static void test_pictures_are_parts_of_the_last_message(void **state)
+{
+	const struct kf_message message[] = {
+		{ KF_ROLE_SYSTEM, "s" }, { KF_ROLE_USER, "u" },
+	};
+	const struct kf_picture picture[] = {
+		{ "/a.png", "foobar", 6 }, { "/b.png", "f", 1 },
+	};
+	const struct kf_ask ask = {
+		.message = message, .message_count = 2,
+		.temperature = (double)NAN,
+		.picture = picture, .picture_count = 2,
+	};
+	const struct kf_chat_quirks quirks = { .no_usage = true };
+	char *body = kf_chat_request("m", &ask, 0, &quirks);
+
+	(void)state;
+	assert_string_equal(body, "{\"model\":\"m\",\"messages\":["
+		"{\"role\":\"system\",\"content\":\"s\"},"
+		"{\"role\":\"user\",\"content\":["
+		"{\"type\":\"text\",\"text\":\"u\"},"
+		"{\"type\":\"image_url\",\"image_url\":"
+		"{\"url\":\"data:image/png;base64,Zm9vYmFy\"}},"
+		"{\"type\":\"image_url\",\"image_url\":"
+		"{\"url\":\"data:image/png;base64,Zg==\"}}]}],"
+		"\"stream\":true}");
+	free(body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pictures_are_parts_of_the_last_message),
 		cmocka_unit_test(test_each_ending_has_its_meaning_however_cut),
 		cmocka_unit_test(test_every_error_has_its_cure),
 		cmocka_unit_test(test_context_errors_give_their_numbers),

@@ -235,6 +235,34 @@ static void add_to(const char *path, const char *text)
 	kf_reply_release(&reply);
 }
 
+static void test_an_entry_names_the_pictures_shown(void **state)
+{
+	const struct kf_message message = { KF_ROLE_USER, "prompt" };
+	const struct kf_picture picture = { "/a.png", "foobar", 6 };
+	struct kf_ask ask = {
+		.problem = "p", .attempt = 4, .message = &message,
+		.message_count = 1, .picture = &picture, .picture_count = 1,
+	};
+	struct kf_reply reply = empty_reply(), again = empty_reply();
+	json_t *entry = kf_replay_entry(&ask, &reply), *one;
+	char hash[KF_HASH_HEX];
+
+	(void)state;
+	one = json_array_get(json_object_get(entry, "pictures"), 0);
+	kf_hash_hex("foobar", 6, hash);
+	assert_string_equal(kf_json_str(one, "sha256", ""), hash);
+	assert_string_equal(kf_json_str(one, "path", ""), "/a.png");
+	assert_int_equal(kf_json_int(one, "bytes", 0), 6);
+	assert_int_equal(kf_replay_fill(entry, &again, NULL), KF_OK);
+	json_decref(entry);
+	ask.picture_count = 0;
+	entry = kf_replay_entry(&ask, &reply);
+	assert_null(json_object_get(entry, "pictures"));
+	json_decref(entry);
+	kf_reply_release(&reply);
+	kf_reply_release(&again);
+}
+
 static void test_recording_goes_on_after_a_kill(void **state)
 {
 	static const struct { const char *file; size_t entries; } rows[] = {
@@ -303,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_entries_are_found_by_problem_and_attempt),
 		cmocka_unit_test(test_of_two_entries_the_later_counts),
 		cmocka_unit_test(test_an_entry_gives_back_the_reply),
+		cmocka_unit_test(test_an_entry_names_the_pictures_shown),
 		cmocka_unit_test(test_recording_goes_on_after_a_kill),
 		cmocka_unit_test(test_a_last_line_without_its_end_is_kept),
 		cmocka_unit_test(test_nothing_is_recorded_into_another_file),

@@ -28,6 +28,44 @@ static void test_messages_are_joined_by_one_empty_line(void **state)
 	free(text);
 }
 
+static void test_pictures_are_named_where_files_are_taken(void **state)
+{
+	const struct kf_message message = { KF_ROLE_USER, "look\n" };
+	const struct kf_picture picture[] = { { .path = "/a b.png" },
+					      { .path = "/c.png" } };
+	struct kf_ask ask = { .message = &message, .message_count = 1 };
+	char *text = kf_text_join_files(&ask);
+
+	(void)state;
+	assert_string_equal(text, "look\n");
+	free(text);
+	ask.picture = picture;
+	ask.picture_count = 2;
+	text = kf_text_join_files(&ask);
+	assert_string_equal(text, "look\n\n\nPictures that belong to this:\n"
+			    "/a b.png\n/c.png\n");
+	free(text);
+}
+
+/* The rows of RFC 4648. */
+static void test_bytes_in_base64(void **state)
+{
+	static const struct { const char *bytes, *text; } rows[] = {
+		{ "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
+		{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
+		{ "foobar", "Zm9vYmFy" }, { "\xff\xfe\xfb\xef", "//777w==" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = 100 };
+
+		kf_text_base64(rows[i].bytes, strlen(rows[i].bytes), &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].text);
+		kf_buf_release(&out);
+	}
+}
+
 static void test_faulty_json_of_strangers_is_read(void **state)
 {
 	static const struct { const char *text, *value; } rows[] = {
@@ -130,6 +168,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages_are_joined_by_one_empty_line),
+		cmocka_unit_test(test_pictures_are_named_where_files_are_taken),
+		cmocka_unit_test(test_bytes_in_base64),
 		cmocka_unit_test(test_faulty_json_of_strangers_is_read),
 		cmocka_unit_test(test_repeated_keys_of_strangers_are_allowed),
 		cmocka_unit_test(test_no_piece_of_a_key_is_quoted),
