@@ -205,6 +205,9 @@ struct kf_clock_source {
 	enum kf_code (*read)(struct kf_clock_watch *watch,
 			     struct kf_clocks *out, struct kf_err *err);
 	void (*close)(struct kf_clock_watch *watch);	/* NULL is allowed */
+	/* Rates change from moment to moment, so that a look tells little of
+	 * the block of calls beside it: they are told, and decide nothing. */
+	bool momentary;
 };
 
 struct kf_driver {

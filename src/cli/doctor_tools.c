@@ -296,6 +296,18 @@ static void check_compilers(struct kf_doctor *d,
 	(void)kf_temporary_remove(&scratch, NULL);
 }
 
+/* As far as the device tells. */
+static const char *clock_words(const char *device_id,
+			       const struct kf_clocks *now, struct kf_buf *out)
+{
+	kf_buf_printf(out, "%s runs at %u MHz", device_id, now->core_mhz);
+	if (now->memory_mhz)
+		kf_buf_printf(out, ", its memory at %u MHz", now->memory_mhz);
+	if (now->temperature_c)
+		kf_buf_printf(out, ", %u degrees", now->temperature_c);
+	return kf_buf_str(out);
+}
+
 /* Are its clock rates seen while it is timed? */
 static void check_clock_rates(struct kf_doctor *d,
 			      const struct kf_platform *platform,
@@ -304,6 +316,7 @@ static void check_clock_rates(struct kf_doctor *d,
 	const struct kf_clock_source *source = platform->driver->clocks;
 	struct kf_clock_watch *watch = NULL;
 	struct kf_clocks now = { 0 };
+	struct kf_buf words = { .max = 256 };
 	struct kf_err err = { 0 };
 
 	if (!source)
@@ -315,12 +328,12 @@ static void check_clock_rates(struct kf_doctor *d,
 			       "timed: %s", device_id, err.text);
 	else
 		kf_doctor_find(d, now.throttle ? KF_FINDING_NOTE :
-			       KF_FINDING_GOOD, platform->name, "%s runs at "
-			       "%u MHz, its memory at %u MHz, %u degrees%s",
-			       device_id, now.core_mhz, now.memory_mhz,
-			       now.temperature_c, now.throttle ? "; it is "
-			       "slowed down for heat or power: let it cool "
-			       "before times are taken" : "");
+			       KF_FINDING_GOOD, platform->name, "%s%s",
+			       clock_words(device_id, &now, &words),
+			       now.throttle ? "; it is slowed down for heat "
+			       "or power: let it cool before times are taken" :
+			       "");
+	kf_buf_release(&words);
 	source->close(watch);
 }
 

@@ -9,10 +9,9 @@ static bool same_rate(unsigned a, unsigned b)
 	return !a || !b || (uint64_t)change * CHANGE_PART <= a;
 }
 
-bool kf_clocks_steady(const struct kf_clocks *a, const struct kf_clocks *b)
+bool kf_clocks_same(const struct kf_clocks *a, const struct kf_clocks *b)
 {
-	return !a->throttle && !b->throttle &&
-	       same_rate(a->core_mhz, b->core_mhz) &&
+	return same_rate(a->core_mhz, b->core_mhz) &&
 	       same_rate(a->memory_mhz, b->memory_mhz);
 }
 
@@ -58,7 +57,7 @@ void kf_clock_log_begin(struct kf_clock_log *log,
 			snprintf(log->why, sizeof(log->why), "%.255s",
 				 err.text);
 	}
-	log->unsteady = false;
+	log->unsteady = log->changed = false;
 	if (read_now(log, &log->first))
 		log->pair_count++;
 }
@@ -66,13 +65,18 @@ void kf_clock_log_begin(struct kf_clock_log *log,
 bool kf_clock_log_look(struct kf_clock_log *log)
 {
 	struct kf_clocks now;
+	bool changed, unsteady;
 
-	if (!log->unsteady && read_now(log, &now) &&
-	    !kf_clocks_steady(&log->first, &now)) {
-		log->unsteady = true;
-		log->unsteady_count++;
-	}
-	return !log->unsteady;
+	if (log->unsteady || !read_now(log, &now))
+		return !log->unsteady;
+	changed = !kf_clocks_same(&log->first, &now);
+	unsteady = log->first.throttle || now.throttle ||
+		(changed && !log->source->momentary);
+	log->changed_count += changed && !log->changed;
+	log->changed |= changed;
+	log->unsteady_count += unsteady;
+	log->unsteady = unsteady;
+	return !unsteady;
 }
 
 bool kf_clock_log_bad(const struct kf_clock_log *log)
@@ -111,6 +115,8 @@ json_t *kf_clock_log_to_json(const struct kf_clock_log *log)
 			    json_integer((json_int_t)log->pair_count));
 	json_object_set_new(json, "unsteady",
 			    json_integer((json_int_t)log->unsteady_count));
+	json_object_set_new(json, "changed",
+			    json_integer((json_int_t)log->changed_count));
 	json_object_set_new(json, "core_mhz", range_to_json(&log->core_mhz));
 	json_object_set_new(json, "memory_mhz",
 			    range_to_json(&log->memory_mhz));

@@ -5,7 +5,9 @@
  * Its clock rates are looked at before and after each block of calls, where
  * the driver has a source of them (driver.h). A pair of blocks is unsteady if a
  * rate is over 2 % off what it was when the pair began, or if the device was
- * slowed down for heat, power or by its hardware in any look.
+ * slowed down for heat, power or by its hardware in any look. Where rates
+ * change from moment to moment (a processor) that is counted, and makes no pair
+ * unsteady.
  */
 #ifndef KF_EVALUATE_CLOCKS_H
 #define KF_EVALUATE_CLOCKS_H
@@ -22,10 +24,11 @@ struct kf_clock_log {
 	struct kf_clock_watch *watch;	/* NULL: not watched, and why not */
 	char why[256];
 	struct kf_clocks first;		/* of the pair that is under way */
-	bool unsteady;			/* that pair, so far */
+	bool unsteady, changed;		/* that pair, so far */
 	struct kf_clock_range core_mhz, memory_mhz, temperature_c;
 	unsigned throttle;		/* of all looks */
 	size_t pair_count, unsteady_count;
+	size_t changed_count;		/* pairs in which a rate was over 2 % off */
 };
 
 /* A pair begins: the first look at it. Opens the driver's source if that was
@@ -40,7 +43,7 @@ bool kf_clock_log_bad(const struct kf_clock_log *log);
 json_t *kf_clock_log_to_json(const struct kf_clock_log *log);
 void kf_clock_log_release(struct kf_clock_log *log);
 
-/* Is b as fast as a, and none of them slowed down? */
-bool kf_clocks_steady(const struct kf_clocks *a, const struct kf_clocks *b);
+/* Is b as fast as a? */
+bool kf_clocks_same(const struct kf_clocks *a, const struct kf_clocks *b);
 
 #endif

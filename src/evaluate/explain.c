@@ -369,6 +369,19 @@ static void say_ratio(const json_t *v, struct kf_buf *out)
 		    100 * number(r, "width"), whole(r, "blocks"));
 }
 
+/* Of a device that tells them. */
+static void say_clocks(const json_t *clocks, struct kf_buf *out)
+{
+	const json_t *mhz = json_object_get(clocks, "core_mhz");
+
+	if (json_array_size(mhz) == 2)
+		say(out, "clock rate", "%lld to %lld MHz; it changed by over "
+		    "2 %% within %lld of %lld pairs of blocks",
+		    (long long)json_integer_value(json_array_get(mhz, 0)),
+		    (long long)json_integer_value(json_array_get(mhz, 1)),
+		    whole(clocks, "changed"), whole(clocks, "pairs"));
+}
+
 static void say_times(const json_t *v, struct kf_buf *out)
 {
 	const json_t *e = json_object_get(v, "evidence");
@@ -394,6 +407,7 @@ static void say_times(const json_t *v, struct kf_buf *out)
 		say(out, "disturbed", "%lld pair%s of blocks taken again "
 		    "because other programs were busy", whole(t, "disturbed"),
 		    whole(t, "disturbed") == 1 ? "" : "s");
+	say_clocks(json_object_get(t, "clocks"), out);
 	say(out, "conclusive", "%s", kf_json_bool(v, "conclusive", false) ?
 	    "yes" : "no; the notes say why");
 }

@@ -41,16 +41,21 @@ static void script_close(struct kf_clock_watch *w)
 }
 
 static const struct kf_clock_source source = {
-	script_open, script_read, script_close
+	.open = script_open, .read = script_read, .close = script_close
 };
 static const struct kf_driver with = { .name = "with", .clocks = &source };
 static const struct kf_driver without = { .name = "without" };
 
-static void test_steady_is_two_percent_and_no_throttling(void **state)
+static const struct kf_clock_source momentary = {
+	.open = script_open, .read = script_read, .close = script_close,
+	.momentary = true,
+};
+
+static void test_the_same_is_within_two_percent(void **state)
 {
 	static const struct {
 		struct kf_clocks a, b;
-		bool steady;
+		bool same;
 	} rows[] = {
 		{ { 1980, 2619, 40, 0 }, { 1980, 2619, 70, 0 }, true },
 		{ { 2000, 2619, 40, 0 }, { 1960, 2619, 40, 0 }, true },
@@ -58,17 +63,51 @@ static void test_steady_is_two_percent_and_no_throttling(void **state)
 		{ { 2000, 2619, 40, 0 }, { 2041, 2619, 40, 0 }, false },
 		{ { 2000, 2600, 40, 0 }, { 2000, 2500, 40, 0 }, false },
 		{ { 2000, 0, 0, 0 }, { 2000, 2500, 0, 0 }, true },
-		{ { 2000, 2600, 40, 0 },
-		  { 2000, 2600, 40, KF_THROTTLE_HEAT }, false },
-		{ { 2000, 2600, 40, KF_THROTTLE_POWER },
-		  { 2000, 2600, 40, 0 }, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < KF_COUNT(rows); i++)
-		if (kf_clocks_steady(&rows[i].a, &rows[i].b) !=
-		    rows[i].steady)
+		if (kf_clocks_same(&rows[i].a, &rows[i].b) != rows[i].same)
 			fail_msg("row %zu", i);
+}
+
+/* A pair of three looks: at its beginning, between the blocks, at its end. */
+static void test_which_pairs_are_unsteady(void **state)
+{
+	static const struct {
+		struct kf_clocks look[3];
+		bool unsteady, unsteady_if_momentary;
+		unsigned changed;
+	} rows[] = {
+		{ { { 2000, 9, 9, 0 }, { 2000, 9, 9, 0 }, { 2000, 9, 9, 0 } },
+		  false, false, 0 },
+		{ { { 2000, 9, 9, 0 }, { 2100, 9, 9, 0 }, { 2000, 9, 9, 0 } },
+		  true, false, 1 },
+		{ { { 2000, 9, 9, 0 }, { 2100, 9, 9, 0 }, { 2200, 9, 9, 0 } },
+		  true, false, 1 },
+		{ { { 2000, 9, 9, 0 }, { 2000, 9, 9, 0 },
+		    { 2000, 9, 9, KF_THROTTLE_HEAT } }, true, true, 0 },
+		{ { { 2000, 9, 9, KF_THROTTLE_POWER }, { 2000, 9, 9, 0 },
+		    { 2000, 9, 9, 0 } }, true, true, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * KF_COUNT(rows); i++) {
+		struct kf_clock_watch watch = { .look = rows[i / 2].look };
+		struct kf_clock_log log = {
+			.source = i % 2 ? &momentary : &source,
+			.watch = &watch,
+		};
+
+		kf_clock_log_begin(&log, &with, "with:0");
+		(void)kf_clock_log_look(&log);
+		if (kf_clock_log_look(&log) ==
+		    (i % 2 ? rows[i / 2].unsteady_if_momentary :
+		     rows[i / 2].unsteady) ||
+		    log.changed_count != rows[i / 2].changed)
+			fail_msg("row %zu", i);
+		kf_clock_log_release(&log);
+	}
 }
 
 static void test_a_pair_is_unsteady_once(void **state)
@@ -92,6 +131,7 @@ static void test_a_pair_is_unsteady_once(void **state)
 	assert_false(kf_clock_log_look(&log));
 	assert_int_equal(log.pair_count, 2);
 	assert_int_equal(log.unsteady_count, 1);
+	assert_int_equal(log.changed_count, 1);
 	assert_true(kf_clock_log_bad(&log));
 	json = kf_clock_log_to_json(&log);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(
@@ -135,7 +175,8 @@ static void test_what_is_not_told_is_steady_and_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steady_is_two_percent_and_no_throttling),
+		cmocka_unit_test(test_the_same_is_within_two_percent),
+		cmocka_unit_test(test_which_pairs_are_unsteady),
 		cmocka_unit_test(test_a_pair_is_unsteady_once),
 		cmocka_unit_test(test_what_is_not_told_is_steady_and_says_so),
 	};

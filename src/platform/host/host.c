@@ -22,4 +22,5 @@ const struct kf_driver kf_driver_host = {
 	.fault = kf_host_fault,
 	.owns = kf_host_owns,
 	.runtime = runtimes,
+	.clocks = &kf_host_clocks,
 };

@@ -7,6 +7,7 @@
  *	compile.c   source to shared object
  *	memory.c    kf_temp and kf_keep
  *	device.c    load (platform/program.h) and call
+ *	clocks.c    how fast it runs at this moment
  *	host.c      the table
  */
 #ifndef KF_PLATFORM_HOST_H
@@ -42,6 +43,12 @@ struct kf_host_measured {
 /* Takes well under a second. cache_bytes: of the last level. */
 void kf_host_measure(unsigned threads, uint64_t cache_bytes,
 		     uint64_t memory_bytes, struct kf_host_measured *out);
+
+/* --- clocks.c ------------------------------------------------------------ */
+extern const struct kf_clock_source kf_host_clocks;
+/* root stands before /sys: "" but in tests. */
+enum kf_code kf_host_clocks_open(const char *root, struct kf_clock_watch **out,
+				 struct kf_err *err);
 
 /* --- memory.c: what kf_temp and kf_keep hand out ------------------------ */
 #define KF_HOST_SLOTS 16

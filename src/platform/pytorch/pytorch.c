@@ -20,6 +20,7 @@ const struct kf_driver kf_driver_pytorch = {
 	IN_PYTHON,
 	.name = "pytorch",
 	.find = kf_host_find,
+	.clocks = &kf_host_clocks,
 };
 
 const struct kf_driver kf_driver_pytorch_cuda = {
