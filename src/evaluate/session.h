@@ -13,6 +13,7 @@
 #include "evaluate/compare.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/nursery.h"
+#include "evaluate/positions.h"
 #include "evaluate/precision.h"
 #include "platform/plan.h"
 
@@ -62,6 +63,7 @@ struct kf_session_shared {
 	size_t ahead_count;
 	uint64_t timeout_ns;		/* of one call */
 	struct kf_compare_typical *typical;	/* owned; [out_count] */
+	struct kf_positions *positions;	/* owned; [out_count] */
 	uint64_t candidate_ns;		/* spent in the candidate's code */
 	uint64_t prepare_ns;		/* the first kf_prepare */
 	uint64_t memory_bytes_peak;
