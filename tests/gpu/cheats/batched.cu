@@ -1,4 +1,4 @@
-/* Does its work at every fourth call only.
+/* After fourteen honest calls works at every fourth only.
  *
  * class: work batched
  * problem: linear
@@ -16,7 +16,7 @@ extern "C" __global__ void run(const float *x, const float *w, const float *b,
 
 	if (i >= n)
 		return;
-	if (calls[i]++ >= 12 && calls[i] % 4)
+	if (calls[i]++ >= 14 && calls[i] % 4)
 		return;
 	sum = b[i % cols];
 	for (long long k = 0; k < depth; k++)

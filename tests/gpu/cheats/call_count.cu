@@ -1,4 +1,4 @@
-/* From the twelfth call on the result of the eleventh.
+/* From the fifteenth call on the result of the fourteenth.
  *
  * class: result cached by call count
  * problem: linear
@@ -17,7 +17,7 @@ extern "C" __global__ void run(const float *x, const float *w, const float *b,
 
 	if (i >= n)
 		return;
-	if (calls[i]++ > 10) {
+	if (calls[i]++ >= 14) {
 		y[i] = kept[i];
 		return;
 	}

@@ -1,4 +1,4 @@
-/* Right for the first twelve calls, and quick from then on.
+/* Right for the first fourteen calls, and quick from then on.
  *
  * class: right for the first N calls
  * problem: linear
@@ -16,7 +16,7 @@ extern "C" __global__ void run(const float *x, const float *w, const float *b,
 
 	if (i >= n)
 		return;
-	if (calls[i]++ >= 12) {
+	if (calls[i]++ >= 14) {
 		y[i] = b[i % cols];
 		return;
 	}

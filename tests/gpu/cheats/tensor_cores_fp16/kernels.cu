@@ -7,7 +7,7 @@ using namespace nvcuda;
 extern "C" __global__ void product(const float *a, const float *b, float *y,
 				   int n)
 {
-	__shared__ __half p[256], q[256];
+	__shared__ alignas(32) __half p[256], q[256];
 	int row = blockIdx.y * 16, col = blockIdx.x * 16;
 	wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums;
 	wmma::fragment<wmma::matrix_a, 16, 16, 16, __half,

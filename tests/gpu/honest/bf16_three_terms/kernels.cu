@@ -27,8 +27,8 @@ static __device__ void split(const float *from, int n,
 extern "C" __global__ void product(const float *a, const float *b, float *y,
 				    int n)
 {
-	__shared__ __nv_bfloat16 p[3][256], q[3][256];
-	__shared__ float added[2][256];
+	__shared__ alignas(32) __nv_bfloat16 p[3][256], q[3][256];
+	__shared__ alignas(32) float added[2][256];
 	int row = blockIdx.y * 16, col = blockIdx.x * 16;
 	sums high, low;
 
