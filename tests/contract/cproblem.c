@@ -299,7 +299,7 @@ static void judge(struct fixture *f, const char *program,
 	req = (struct kf_evaluate_request) {
 		.platform = cpu, .device_id = "cpu:0", .problem = &problem,
 		.bundle = &b, .baseline = baseline, .source_dir = source,
-		.work_dir = work, .call_count_fixed = 60, .threads = 2,
+		.work_dir = work, .call_count_fixed = 90, .threads = 2,
 		.tier_min = KF_TIER_WEAK,
 	};
 	if (kf_evaluate(&req, out, &err))
