@@ -5,6 +5,7 @@
 
 #include "cli/advice.h"
 #include "cli/outcome.h"
+#include "cli/report_facts.h"
 #include "store/advice.h"
 
 /* One run, or several as one. */
@@ -15,6 +16,7 @@ struct tables {
 	json_t *advice;				/* owned; of all problems */
 	struct kf_figure_problem *figure;	/* owned; one for each problem */
 	struct kf_attempts *attempts;		/* owned; likewise */
+	struct kf_report_facts *facts;		/* owned; likewise */
 	size_t count, attempt_max;
 	uint64_t tokens;
 };
@@ -25,6 +27,7 @@ static void release(struct tables *t)
 		kf_attempts_release(&t->attempts[i]);
 	kf_figures_release(t->figure, t->count);
 	free(t->attempts);
+	free(t->facts);
 	free(t->run_dir);
 	json_decref(t->problems);
 	json_decref(t->settings);
@@ -33,16 +36,53 @@ static void release(struct tables *t)
 	*t = (struct tables) { 0 };
 }
 
+/* The attempt that is figure number at: --start's has none. */
+static const struct kf_attempt *attempt_of(const struct kf_attempts *attempts,
+					   size_t at)
+{
+	for (size_t k = 0; k < attempts->count; k++)
+		if (attempts->attempt[k].number && at-- == 0)
+			return &attempts->attempt[k];
+	return NULL;
+}
+
+/* What a second judgement says is best; else the best figure. NULL: none. */
+static const struct kf_figure_attempt *best_of(const struct tables *t,
+					       size_t i)
+{
+	const struct kf_figure_problem *f = &t->figure[i];
+	const struct kf_attempt *best = kf_attempts_best(&t->attempts[i]);
+
+	for (size_t k = 0; best && best->second.state &&
+	     k < f->attempt_count; k++)
+		if (attempt_of(&t->attempts[i], k) == best)
+			return &f->attempt[k];
+	return kf_figure_best(f, f->attempt_count);
+}
+
+static const struct kf_attempt *attempt_at(const struct tables *t, size_t i,
+					   const struct kf_figure_attempt *at)
+{
+	return attempt_of(&t->attempts[i],
+			  (size_t)(at - t->figure[i].attempt));
+}
+
 static void take_attempts(struct tables *t, size_t i)
 {
 	const struct kf_attempts *attempts = &t->attempts[i];
 	struct kf_figure_problem *f = &t->figure[i];
+	const struct kf_figure_attempt *best;
 
 	kf_cli_figures(attempts, false, f);
 	for (size_t k = 0; k < attempts->count; k++)
 		t->tokens += attempts->attempt[k].tokens;
 	if (f->attempt_count > t->attempt_max)
 		t->attempt_max = f->attempt_count;
+	best = best_of(t, i);
+	/* On several shapes it has several times. */
+	if (best && isnan(attempt_at(t, i, best)->worst_speedup))
+		kf_report_facts_time(&t->facts[i], kf_attempt_times(
+				     attempt_at(t, i, best)).time_ns);
 }
 
 static bool is_in(const json_t *list, const json_t *value)
@@ -92,12 +132,16 @@ static enum kf_code read_run(const char *asked, struct tables *t,
 	count = code ? 0 : json_array_size(t->problems);
 	t->figure = kf_alloc((count + 1) * sizeof(t->figure[0]));
 	t->attempts = kf_alloc((count + 1) * sizeof(t->attempts[0]));
+	t->facts = kf_alloc((count + 1) * sizeof(t->facts[0]));
 	json_array_foreach(t->problems, i, row) {
 		if (code)
 			break;
 		t->count = i + 1;
 		code = kf_attempts_load_verdicts(store,
 			kf_json_int(row, "id", 0), &t->attempts[i], err);
+		if (!code)
+			code = kf_report_facts_read(store,
+				kf_json_int(row, "id", 0), &t->facts[i], err);
 		if (!code)
 			take_attempts(t, i);
 	}
@@ -121,37 +165,6 @@ static void put_share(double share, struct kf_buf *out)
 		kf_buf_puts(out, " |");
 	else
 		kf_buf_printf(out, " %.2f |", share);
-}
-
-/* The attempt that is figure number at: --start's has none. */
-static const struct kf_attempt *attempt_of(const struct kf_attempts *attempts,
-					   size_t at)
-{
-	for (size_t k = 0; k < attempts->count; k++)
-		if (attempts->attempt[k].number && at-- == 0)
-			return &attempts->attempt[k];
-	return NULL;
-}
-
-/* What a second judgement says is best; else the best figure. NULL: none. */
-static const struct kf_figure_attempt *best_of(const struct tables *t,
-					       size_t i)
-{
-	const struct kf_figure_problem *f = &t->figure[i];
-	const struct kf_attempt *best = kf_attempts_best(&t->attempts[i]);
-
-	for (size_t k = 0; best && best->second.state &&
-	     k < f->attempt_count; k++)
-		if (attempt_of(&t->attempts[i], k) == best)
-			return &f->attempt[k];
-	return kf_figure_best(f, f->attempt_count);
-}
-
-static const struct kf_attempt *attempt_at(const struct tables *t, size_t i,
-					   const struct kf_figure_attempt *at)
-{
-	return attempt_of(&t->attempts[i],
-			  (size_t)(at - t->figure[i].attempt));
 }
 
 static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
@@ -311,6 +324,8 @@ static void put_run(const struct tables *t, struct kf_buf *out)
 		    "Speed-ups are against eager PyTorch (or a C problem's "
 		    "reference), torch.compile, and the faster of them.\n");
 	put_figures(t, out);
+	kf_report_put_bound(t->facts, t->count, t->problems, out);
+	kf_report_put_tokens(t->facts, t->count, out);
 	kf_advice_table(t->advice, out);
 }
 
@@ -349,6 +364,10 @@ static json_t *problem_to_json(const struct tables *t, size_t i)
 			 kf_json_str(row, "name", "?"), "states", list,
 			 "judged_again", seconds_to_json(&t->attempts[i]));
 	json_object_set(json, "health", json_object_get(row, "health"));
+	json_object_set_new(json, "memory_bound",
+			    kf_report_bound_json(&t->facts[i]));
+	json_object_set_new(json, "tokens",
+			    kf_report_tokens_json(&t->facts[i], 1));
 	for (enum kf_against g = 0; best && g < KF_AGAINST_COUNT; g++)
 		json_object_set_new(json, kf_against_name(g),
 				    kf_json_number(best->ratio[g]));
@@ -372,11 +391,14 @@ static json_t *run_to_json(const struct tables *t)
 				    json_integer((json_int_t)n[i]));
 		json_array_append_new(by, one);
 	}
-	return json_pack("{s:s, s:O, s:O, s:I, s:o, s:o, s:O}", "run",
-			 t->run_dir, "settings", t->settings, "models",
+	return json_pack("{s:s, s:O, s:O, s:I, s:o, s:o, s:O, s:o, s:o}",
+			 "run", t->run_dir, "settings", t->settings, "models",
 			 t->models, "tokens", (json_int_t)t->tokens,
 			 "problems", problems, "by_attempt", by, "advice",
-			 t->advice);
+			 t->advice, "memory_share",
+			 kf_report_shares_json(t->facts, t->count),
+			 "tokens_by_agent",
+			 kf_report_tokens_json(t->facts, t->count));
 }
 
 /* --- the command ---------------------------------------------------------- */
@@ -390,6 +412,9 @@ static void append_take(struct tables *a, struct tables *b)
 			       sizeof(a->figure[0]));
 	a->attempts = kf_realloc(a->attempts, (a->count + b->count + 1) *
 				 sizeof(a->attempts[0]));
+	a->facts = kf_realloc(a->facts, (a->count + b->count + 1) *
+			      sizeof(a->facts[0]));
+	memcpy(a->facts + a->count, b->facts, b->count * sizeof(a->facts[0]));
 	memcpy(a->figure + a->count, b->figure,
 	       b->count * sizeof(a->figure[0]));
 	memcpy(a->attempts + a->count, b->attempts,

@@ -234,7 +234,7 @@ static enum kf_code profile_from_store(struct kf_lane *lane,
 	return code;
 }
 
-/* Kept when a run stopped there (kf_lane_keep_bound), and it goes on. */
+/* Kept when a run had ended (kf_lane_keep_bound), and it goes on. */
 static bool is_uncounted(const json_t *kept)
 {
 	return strcmp(kf_json_str(kept, "end", ""),
@@ -272,11 +272,10 @@ enum kf_code kf_lane_keep_bound(struct kf_lane *lane,
 
 	kf_look_release(&lane->look);
 	code = kf_store_profile_of(lane->run->store, best->id, &kept, err);
-	if (!code && kept)
-		code = kf_profile_from_json(json_object_get(kept, "profile"),
-					    &lane->look.profile, err);
+	if (!code && !kept)
+		code = settle(lane, best, err);
 	json_decref(kept);
-	return code ? code : settle(lane, best, err);
+	return code;
 }
 
 /* --- profile -> advice ---------------------------------------------------- */

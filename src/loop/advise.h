@@ -22,7 +22,8 @@ KF_MUST_CHECK enum kf_code kf_lane_advise(struct kf_lane *lane,
  * Never where nothing is to be profiled. */
 bool kf_lane_near_bound(const struct kf_lane *lane,
 			const struct kf_attempt *best);
-/* The run stops there: the roofline is kept, for those who ask why. Nothing is
+/* The problem's attempts are made: the best program's roofline is kept, if it
+ * has none yet, for those who ask how far it is from its bounds. Nothing is
  * counted for it. */
 KF_MUST_CHECK enum kf_code kf_lane_keep_bound(struct kf_lane *lane,
 		const struct kf_attempt *best, struct kf_err *err);

@@ -434,6 +434,7 @@ static enum kf_code run_attempts(struct kf_lane *lane,
 	struct kf_policy_next next = decide(lane);
 	struct kf_attempt *attempt;
 	enum kf_code code = KF_OK;
+	size_t best;
 
 	while (!code && !lane->budget_spent &&
 	       (!kf_policy_stops(next.kind) ||
@@ -446,9 +447,10 @@ static enum kf_code run_attempts(struct kf_lane *lane,
 			code = run_attempt(lane, attempt, &next, err);
 		next = decide(lane);
 	}
-	if (!code && next.kind == KF_POLICY_STOP_BOUND)
-		code = kf_lane_keep_bound(lane,
-				&lane->attempts.attempt[next.best], err);
+	best = best_index(&lane->attempts);
+	if (!code && best != KF_POLICY_NO_ATTEMPT)
+		code = kf_lane_keep_bound(lane, &lane->attempts.attempt[best],
+					  err);
 	*stop = next.kind;
 	return code;
 }

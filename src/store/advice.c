@@ -126,6 +126,28 @@ out:
 	return code;
 }
 
+enum kf_code kf_store_roofline(struct kf_store *store, int64_t problem_id,
+			       json_t **out, struct kf_err *err)
+{
+	char *text = NULL;
+	struct kf_sql sql;
+	enum kf_code code;
+
+	*out = NULL;
+	kf_sql_begin(&sql, store, "SELECT f.roofline FROM profile f "
+		     "JOIN attempt a ON a.id = f.attempt_id "
+		     "WHERE a.problem_id = ? ORDER BY a.number DESC LIMIT 1");
+	kf_sql_int(&sql, problem_id);
+	if (kf_sql_row(&sql))
+		text = kf_sql_get_text(&sql, 0);
+	code = kf_sql_end(&sql, "read a roofline", err);
+	if (!code && text)
+		code = kf_json_parse(text, strlen(text), "a stored roofline",
+				     out, err);
+	free(text);
+	return code;
+}
+
 /* --- replies of the analysis agent ---------------------------------------- */
 
 enum kf_code kf_store_advice_reply(struct kf_store *store,
@@ -201,6 +223,36 @@ enum kf_code kf_store_advice_used(struct kf_store *store, int64_t problem_id,
 		*replies = (unsigned)kf_sql_get_int(&sql, 1);
 	}
 	return kf_sql_end(&sql, "count the analysis agent's tokens", err);
+}
+
+enum kf_code kf_store_used(struct kf_store *store, int64_t problem_id,
+		struct kf_store_used used[KF_STORE_AGENTS], struct kf_err *err)
+{
+	static const char *const question[KF_STORE_AGENTS] = {
+		[KF_STORE_GENERATOR] = "SELECT coalesce(sum(tokens_in), 0), "
+			"coalesce(sum(tokens_out), 0), count(replied_at) "
+			"FROM attempt WHERE problem_id = ?",
+		[KF_STORE_ADVISOR] = "SELECT coalesce(sum(tokens_in), 0), "
+			"coalesce(sum(tokens_out), 0), count(*) "
+			"FROM advice_reply WHERE problem_id = ?",
+	};
+	enum kf_code code = KF_OK;
+
+	for (int i = 0; !code && i < KF_STORE_AGENTS; i++) {
+		struct kf_sql sql;
+
+		used[i] = (struct kf_store_used) { 0 };
+		kf_sql_begin(&sql, store, question[i]);
+		kf_sql_int(&sql, problem_id);
+		if (kf_sql_row(&sql))
+			used[i] = (struct kf_store_used) {
+				(uint64_t)kf_sql_get_int(&sql, 0),
+				(uint64_t)kf_sql_get_int(&sql, 1),
+				(unsigned)kf_sql_get_int(&sql, 2),
+			};
+		code = kf_sql_end(&sql, "count an agent's tokens", err);
+	}
+	return code;
 }
 
 /* --- advice --------------------------------------------------------------- */

@@ -26,6 +26,12 @@ enum kf_code kf_store_profile(struct kf_store *store, int64_t attempt_id,
 enum kf_code kf_store_profile_of(struct kf_store *store, int64_t attempt_id,
 		json_t **out, struct kf_err *err);
 
+/* The roofline of the newest program of the problem that has one; what is the
+ * problem's and the device's in it is of all of them. *out is NULL if none has.
+ * New reference. */
+enum kf_code kf_store_roofline(struct kf_store *store, int64_t problem_id,
+		json_t **out, struct kf_err *err);
+
 /* Which attempt, of which problem, is to be advised. */
 struct kf_advice_for { int64_t problem_id; unsigned number; };
 
@@ -44,6 +50,12 @@ enum kf_code kf_store_advice_replied(struct kf_store *store,
  * if id is not 0. */
 enum kf_code kf_store_advice_used(struct kf_store *store, int64_t problem_id,
 		uint64_t *tokens, unsigned *replies, struct kf_err *err);
+
+/* What an agent's replies took. */
+enum kf_store_agent { KF_STORE_GENERATOR, KF_STORE_ADVISOR, KF_STORE_AGENTS };
+struct kf_store_used { uint64_t tokens_in, tokens_out; unsigned replies; };
+enum kf_code kf_store_used(struct kf_store *store, int64_t problem_id,
+		struct kf_store_used used[KF_STORE_AGENTS], struct kf_err *err);
 
 /* A counter that an advice cites. */
 struct kf_store_counter { const char *kernel, *name; double value; };

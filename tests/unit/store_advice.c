@@ -51,6 +51,11 @@ static void test_a_profile_comes_back_whole(void **state)
 	assert_true(json_equal(json_object_get(back, "profile"), profile));
 	assert_true(json_equal(json_object_get(back, "roofline"), roofline));
 	json_decref(back);
+	GOOD(kf_store_roofline(store, problem, &back, &f->err));
+	assert_true(json_equal(back, roofline));
+	json_decref(back);
+	GOOD(kf_store_roofline(store, 99, &back, &f->err));
+	assert_null(back);
 	json_decref(profile);
 	json_decref(roofline);
 	kf_store_close(store);
@@ -67,6 +72,7 @@ static void test_a_reply_of_the_advisor_is_kept_once(void **state)
 	struct kf_advice_for whom = { 0, 2 };
 	int64_t attempt;
 	struct kf_store *store = begin(f, &whom.problem_id, &attempt);
+	struct kf_store_used used[KF_STORE_AGENTS];
 	uint64_t tokens;
 	unsigned replies;
 	bool there;
@@ -83,6 +89,11 @@ static void test_a_reply_of_the_advisor_is_kept_once(void **state)
 	GOOD(kf_store_advice_used(store, 0, &tokens, &replies, &f->err));
 	assert_int_equal(tokens, 84);
 	assert_int_equal(replies, 2);
+	GOOD(kf_store_used(store, whom.problem_id, used, &f->err));
+	assert_int_equal(used[KF_STORE_ADVISOR].replies, 2);
+	assert_int_equal(used[KF_STORE_ADVISOR].tokens_in +
+			 used[KF_STORE_ADVISOR].tokens_out, 84);
+	assert_int_equal(used[KF_STORE_GENERATOR].replies, 0);
 	kf_buf_release(&text);
 	kf_store_close(store);
 }
