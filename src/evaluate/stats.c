@@ -74,10 +74,12 @@ void kf_stats_ratio(const double *candidate_ns, const double *baseline_ns,
 	*out = (struct kf_ratio) {
 		(double)NAN, (double)NAN, (double)NAN, (double)NAN, block_count
 	};
-	if (block_count < 2)
-		return;
 	for (size_t i = 0; i < block_count; i++)
 		mean += log(baseline_ns[i] / candidate_ns[i]) / n;
+	if (block_count)
+		out->ratio = exp(mean);
+	if (block_count < 2)
+		return;
 	for (size_t i = 0; i < block_count; i++) {
 		double off = log(baseline_ns[i] / candidate_ns[i]) - mean;
 
@@ -85,7 +87,6 @@ void kf_stats_ratio(const double *candidate_ns, const double *baseline_ns,
 	}
 	reach = kf_stats_t95((unsigned)block_count - 1) *
 		sqrt(squares / (n - 1) / n);
-	out->ratio = exp(mean);
 	out->low = exp(mean - reach);
 	out->high = exp(mean + reach);
 	out->width = (out->high - out->low) / out->ratio;

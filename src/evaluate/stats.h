@@ -18,8 +18,9 @@ double kf_stats_median(const double *value, size_t count);	/* NaN if none */
 double kf_stats_t95(unsigned df);
 
 struct kf_ratio {
-	double ratio, low, high;	/* baseline / candidate; NaN until 2 blocks */
-	double width;			/* (high - low) / ratio */
+	double ratio;			/* baseline / candidate; NaN if no block */
+	double low, high, width;	/* NaN until 2 blocks; width is (high -
+					   low) / ratio */
 	size_t block_count;
 };
 /* From block medians in ns, pairwise. */

@@ -54,7 +54,10 @@ static void test_ratio_of_known_blocks(void **state)
 
 	(void)state;
 	kf_stats_ratio(candidate, baseline, 1, &r);
-	assert_true(isnan(r.ratio) && r.block_count == 1);
+	assert_true(near(r.ratio, 2, 1e-12) && r.block_count == 1);
+	assert_true(isnan(r.low) && isnan(r.high) && isnan(r.width));
+	kf_stats_ratio(candidate, baseline, 0, &r);
+	assert_true(isnan(r.ratio) && r.block_count == 0);
 	kf_stats_ratio(candidate, baseline, 3, &r);
 	assert_true(near(r.ratio, 1.9983, 1e-3));
 	assert_true(r.low < 1.9 && r.high > 2.1);
