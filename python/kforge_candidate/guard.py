@@ -1,6 +1,7 @@
 """Functions that a judge or a measurement rests on, as they were before the
 program was loaded. None of them is asked for a verdict; who replaces them means
-to deceive one, or breaks what others use."""
+to deceive one, or breaks what others use. torch.manual_seed is not among them:
+PyTorch replaces it itself when torch._dynamo is imported, for torch.compile."""
 
 import time
 
@@ -12,8 +13,8 @@ from .words import Wrong
 _WATCHED = (
     (time, "time", ("time", "time_ns", "perf_counter", "perf_counter_ns",
                     "monotonic", "monotonic_ns", "process_time", "sleep")),
-    (torch, "torch", ("allclose", "equal", "isclose", "eq", "manual_seed",
-                      "rand", "randn", "no_grad", "abs", "max")),
+    (torch, "torch", ("allclose", "equal", "isclose", "eq", "rand", "randn",
+                      "no_grad", "abs", "max")),
     (torch.Tensor, "torch.Tensor", ("copy_", "contiguous", "cpu", "to",
                                     "clone", "data_ptr", "allclose",
                                     "equal", "__eq__")),

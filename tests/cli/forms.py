@@ -54,6 +54,10 @@ CASES = {
                  "\n        shift, scale = self.shift, self.scale"
                  "\n        self.ready = lambda x: torch.addcmul(shift, x, "
                  "scale).clamp_(min=0)\n", "correct", "", ""),
+    # As PyTorch 2 does itself when it imports what compiles modules.
+    "wrapped": ("import torch\nseed = torch.manual_seed\n"
+                "torch.manual_seed = lambda *a, **k: seed(*a, **k)\n" +
+                SOLUTION, "correct", "", ""),
     "wrong": (body("return x * self.scale + self.shift"), "mismatch",
               "values", "elements are wrong"),
     "frozen": (SOLUTION.replace("torch.addcmul(self.shift, x, self.scale)",
@@ -140,7 +144,7 @@ def check(*names):
 
 
 def test_modules_that_are_right(scratch):
-    check("good", "renamed", "prepared")
+    check("good", "renamed", "prepared", "wrapped")
 
 
 def test_wrong_values_and_weights_that_do_not_arrive(scratch):
