@@ -11,7 +11,8 @@ import sys
 from harness import (C_PROBLEM, EXIT, ROOT, asked, finish, kforge, reply,
                      run_tests, signal, start, wait_for)
 
-FAST = {"calls": 20, "baseline": "none", "profile": "none", "threads": 1}
+FAST = {"calls": 20, "rejudge": 0, "baseline": "none", "profile": "none",
+        "threads": 1}
 EXAMPLE = "docs/experiments/example.json"
 
 
