@@ -237,6 +237,14 @@ static void test_a_plateau_asks_for_another_algorithm(void **state)
 	make(f, &prompt);
 	check_has(&prompt, "choose a different algorithm");
 	check_has(&prompt, "It was correct and not faster");
+	check_has(&prompt, "The last two changes have brought nothing. The "
+		  "algorithm in use, in the words of its writer:");
+	kf_prompt_release(&prompt);
+	/* A reply without a word of prose. */
+	f->attempt[0].summary = NULL;
+	make(f, &prompt);
+	check_has(&prompt, "The last two changes have brought nothing. The "
+		  "algorithm in use is that of the best program above.");
 	kf_prompt_release(&prompt);
 }
 
