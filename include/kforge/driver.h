@@ -351,6 +351,10 @@ struct kf_driver {
 	/* Optional, in the supervisor: how many bytes of the device's memory
 	 * nobody has at this moment. 0: it does not tell. */
 	uint64_t (*memory_free)(const char *device_id);
+	/* Optional, in the supervisor, of drivers whose programs compute on the
+	 * memory that it shares with them: these bytes leave the processor's
+	 * caches. Drivers that move tensors flush caches in upload. */
+	void (*evict)(const void *data, size_t bytes);
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,

@@ -104,6 +104,7 @@ static enum kf_code time_case(struct kf_baseline_process *process,
 	b->weight = weight;
 	data.weights_id = b->weights_id;
 	b->reference.deadline_ns = kf_now_ns() + b->spec.timeout_ns;
+	b->reference.evict = process->evict;
 	code = kf_cref_call(&b->reference, &data, &end, err);
 	if (!code && end.code)
 		code = fail(b, &end, err);

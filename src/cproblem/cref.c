@@ -289,6 +289,8 @@ static enum kf_code forward(struct kf_cref *r,
 	for (size_t i = 0; i < in->count; i++)
 		write_tensor(kf_worker_in(r->worker, i), &r->shapes.in[i],
 			     data->in[i], &in->at[i].info);
+	for (size_t i = 0; r->evict && i < in->count; i++)
+		r->evict(kf_worker_in(r->worker, i), r->shapes.in[i].bytes);
 	code = kf_worker_forward(r->worker, limited(r->deadline_ns - now_ns,
 						    CALL_NS_MAX), &call, err);
 	r->time_ns = call.time_ns;

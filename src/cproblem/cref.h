@@ -58,6 +58,7 @@ struct kf_cref {
 	struct kf_bundle shapes;
 	struct kf_worker *worker;	/* NULL: starts with the next call */
 	uint64_t weights_id;		/* that it holds; 0: none */
+	void (*evict)(const void *data, size_t bytes); /* as of a baseline */
 	uint64_t time_ns, delay_ns;	/* of the last call; see kf_call_end */
 	uint64_t deadline_ns;		/* on our clock: no call goes beyond */
 	uint64_t life_ns;		/* longest a worker may live */

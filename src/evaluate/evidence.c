@@ -185,6 +185,11 @@ static json_t *timing(const struct kf_judgement *j)
 		json_object_set_new(json, "clock_doubted",
 				    count((int64_t)j->doubted_count));
 	}
+	if (j->cold_ns > 0)
+		json_object_set_new(json, "cold_ns", json_real(j->cold_ns));
+	if (j->baseline_cold_ns > 0)
+		json_object_set_new(json, "baseline_cold_ns",
+				    json_real(j->baseline_cold_ns));
 	json_object_set_new(json, "clocks", kf_clock_log_to_json(&j->clocks));
 	return json;
 }

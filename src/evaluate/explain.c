@@ -369,6 +369,19 @@ static void say_ratio(const json_t *v, struct kf_buf *out)
 		    100 * number(r, "width"), whole(r, "blocks"));
 }
 
+static void say_cold(const json_t *timing, struct kf_buf *out)
+{
+	double baseline_ns = number(timing, "baseline_cold_ns");
+	char text[32], other[32];
+
+	if (isnan(number(timing, "cold_ns")))
+		return;
+	say(out, "cold", "%s a call whose inputs are in no cache%s%s",
+	    time_of(number(timing, "cold_ns"), text),
+	    isnan(baseline_ns) ? "" : "; the baseline ",
+	    isnan(baseline_ns) ? "" : time_of(baseline_ns, other));
+}
+
 /* Of a device that tells them. */
 static void say_clocks(const json_t *clocks, struct kf_buf *out)
 {
@@ -407,6 +420,7 @@ static void say_times(const json_t *v, struct kf_buf *out)
 		say(out, "disturbed", "%lld pair%s of blocks taken again "
 		    "because other programs were busy", whole(t, "disturbed"),
 		    whole(t, "disturbed") == 1 ? "" : "s");
+	say_cold(t, out);
 	say_clocks(json_object_get(t, "clocks"), out);
 	say(out, "conclusive", "%s", kf_json_bool(v, "conclusive", false) ?
 	    "yes" : "no; the notes say why");

@@ -45,6 +45,9 @@ struct kf_judgement {
 	size_t delay_count;
 	double *block_ns, *block_baseline_ns;	/* owned; block_max */
 	size_t block_count;
+	double cold_ns, baseline_cold_ns;	/* medians, inputs not in the
+					   caches; 0: not taken */
+	bool cold_over;			/* they were, or could not be */
 	size_t disturbed_count;		/* pairs of blocks that were taken again */
 	struct kf_clock_log clocks;	/* of the device, in these pairs */
 	uint64_t call_ns;		/* a usual call, from the first ones */

@@ -396,6 +396,15 @@ static void write_inputs(struct kf_session *s, const struct kf_case *kase)
 			kf_case_input(b, kase, i, kf_worker_in(s->worker, i));
 }
 
+static void evict_inputs(struct kf_session *s)
+{
+	const struct kf_bundle *b = s->shared->req->bundle;
+
+	for (size_t i = 0; i < b->in_count; i++)
+		if (kf_worker_in(s->worker, i))
+			s->evict(kf_worker_in(s->worker, i), b->in[i].bytes);
+}
+
 /* --- after a call -------------------------------------------------------- */
 
 static bool same_bytes(const void *now, const void *before, size_t bytes,
@@ -713,6 +722,8 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 		code = kf_worker_upload(s->worker, &check->call, err);
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
+	if (!code && !check->fault && s->evict)
+		evict_inputs(s);
 	return code;
 }
 

@@ -96,6 +96,8 @@ struct kf_session {
 	struct kf_worker *worker;
 	const void **weight;		/* what the weights hold now */
 	bool prepared;			/* kf_prepare has run with them */
+	/* Of inputs, before each call; NULL: they stay in the caches. */
+	void (*evict)(const void *data, size_t bytes);
 	const struct kf_case **used;	/* owned */
 	size_t used_count;
 };

@@ -9,6 +9,8 @@
 #define FIXED_TURNS		6u	/* of a process in a fixed plan */
 #define TIMING_NS		(60 * KF_NS_PER_S)
 #define DISTURBED_MAX		20u	/* pairs of blocks taken again */
+#define COLD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer: not worth it */
+#define COLD_TRIES		2u
 
 static unsigned block_calls(const struct kf_judgement *j,
 			    const struct kf_process *p)
@@ -175,6 +177,66 @@ static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 	return code;
 }
 
+/* --- cold calls ----------------------------------------------------------- */
+
+/* Ten calls at most of either side with inputs that are in no cache: told
+ * beside the time, and compared with nothing. A fixed plan has none to spare.
+ */
+static bool wants_cold(const struct kf_judgement *j)
+{
+	return j->req->platform->driver->evict && !j->cold_over &&
+		!j->req->call_count_fixed && !j->failure.fault &&
+		!values_only(j) && j->call_ns <= COLD_CALL_NS;
+}
+
+static enum kf_code run_cold_block(struct kf_judgement *j,
+				   struct kf_process *p, unsigned count,
+				   bool *disturbed, struct kf_err *err)
+{
+	struct kf_baseline *baseline = j->req->baseline;
+	const struct kf_case *kase[KF_BLOCK_CALLS];
+	uint64_t time_ns[KF_BLOCK_CALLS];
+	enum kf_code code;
+
+	for (unsigned i = 0; i < count; i++)
+		kase[i] = kf_process_fresh(p);
+	p->session.evict = j->req->platform->driver->evict;
+	code = kf_block_run(j, p, kase, count, time_ns, disturbed, err);
+	p->session.evict = NULL;
+	if (code || j->failure.fault)
+		return code;
+	j->cold_ns = kf_block_median(time_ns, count);
+	if (!baseline)
+		return KF_OK;
+	kf_baseline_evict(baseline, j->req->platform->driver->evict);
+	code = kf_block_baseline(baseline, kase, count, time_ns, disturbed,
+				 err);
+	kf_baseline_evict(baseline, NULL);
+	if (!code)
+		j->baseline_cold_ns = kf_block_median(time_ns, count);
+	return code;
+}
+
+/* On what the last process has left, or else on a fresh one's stock. */
+static enum kf_code run_cold(struct kf_judgement *j, struct kf_process *p,
+			     struct kf_err *err)
+{
+	unsigned count = block_calls(j, p);
+	bool disturbed = true;
+	enum kf_code code = KF_OK;
+
+	if (!count && p->turns)
+		return KF_OK;
+	j->cold_over = true;
+	for (unsigned i = 0; i < COLD_TRIES && count && disturbed && !code &&
+	     !j->failure.fault; i++) {
+		disturbed = false;
+		code = run_cold_block(j, p, count, &disturbed, err);
+		count = block_calls(j, p);
+	}
+	return code;
+}
+
 static enum kf_code time_process(struct kf_judgement *j, struct kf_process *p,
 				 struct kf_err *err)
 {
@@ -185,7 +247,10 @@ static enum kf_code time_process(struct kf_judgement *j, struct kf_process *p,
 		p->start_ns = kf_now_ns();
 	if (!code)
 		code = kf_process_warm(j, p, err);
-	return code || j->failure.fault ? code : run_blocks(j, p, err);
+	if (!code && !j->failure.fault)
+		code = run_blocks(j, p, err);
+	return code || !timing_done(j) || !wants_cold(j) ? code :
+		run_cold(j, p, err);
 }
 
 static enum kf_code run_process(struct kf_judgement *j, bool first,
@@ -238,7 +303,7 @@ enum kf_code kf_judgement_run(struct kf_judgement *j, struct kf_err *err)
 {
 	enum kf_code code = run_process(j, true, err);
 
-	while (!code && !timing_done(j))
+	while (!code && (!timing_done(j) || wants_cold(j)))
 		code = run_process(j, false, err);
 	kf_lock_release(&j->lock);
 	if (!code && !j->failure.fault &&

@@ -9,6 +9,7 @@ struct kf_baseline {
 	const struct kf_problem *problem;	/* borrowed */
 	const struct kf_bundle *bundle;		/* borrowed */
 	struct kf_baseline_process *process;	/* owned; NULL once it is dead */
+	void (*evict)(const void *data, size_t bytes);
 	bool restarted;
 	struct kf_err why;			/* of the last failure */
 };
@@ -51,13 +52,15 @@ enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 	return code;
 }
 
-static enum kf_code time_cases(struct kf_baseline_process *process,
+static enum kf_code time_cases(const struct kf_baseline *b,
 			       const struct kf_case *const *cases,
 			       size_t count, uint64_t *time_ns,
 			       uint64_t *delay_ns, struct kf_err *err)
 {
+	struct kf_baseline_process *process = b->process;
 	enum kf_code code = process->table->ready(process, err);
 
+	process->evict = b->evict;
 	for (size_t i = 0; i < count && !code; i++)
 		code = process->table->time(process, cases[i], &time_ns[i],
 					    &delay_ns[i], err);
@@ -90,8 +93,7 @@ enum kf_code kf_baseline_time(struct kf_baseline *b,
 			       "has ended: %.400s", b->problem->name,
 			       b->why.text);
 	memcpy(before, b->process->info.way, sizeof(before));
-	while (time_cases(b->process, cases, count, time_ns, delay_ns,
-			  &b->why))
+	while (time_cases(b, cases, count, time_ns, delay_ns, &b->why))
 		if (!start_again(b)) {
 			if (err)
 				*err = b->why;
@@ -103,6 +105,12 @@ enum kf_code kf_baseline_time(struct kf_baseline *b,
 			       "%s instead of %s", b->problem->name,
 			       b->process->info.way, before);
 	return KF_OK;
+}
+
+void kf_baseline_evict(struct kf_baseline *b,
+		       void (*evict)(const void *data, size_t bytes))
+{
+	b->evict = evict;
 }
 
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b)

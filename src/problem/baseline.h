@@ -23,6 +23,8 @@ struct kf_baseline_process {
 	const struct kf_baseline_table *table;
 	char *name;		/* owned; the problem's */
 	struct kf_baseline_info info;
+	/* Of inputs, before each call; NULL: not asked for. */
+	void (*evict)(const void *data, size_t bytes);
 };
 void kf_baseline_process_free(struct kf_baseline_process *process);
 

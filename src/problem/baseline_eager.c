@@ -273,6 +273,8 @@ static enum kf_code time_one(struct eager *b, const struct kf_case *c,
 	char *rest;
 
 	write_case(b, c);
+	if (b->base.evict)
+		b->base.evict(b->arena, b->arena_bytes);
 	if (send(b->control_fd, question, strlen(question), MSG_NOSIGNAL) !=
 	    (ssize_t)strlen(question))
 		return fail_ended(b, err);

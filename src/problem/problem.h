@@ -287,6 +287,10 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, uint64_t *delay_ns, struct kf_err *err);
+/* From now on the inputs of a call leave the processor's caches by it before
+ * the call; NULL: they do not. */
+void kf_baseline_evict(struct kf_baseline *baseline,
+		       void (*evict)(const void *data, size_t bytes));
 /* Valid until the next call; empty once it is dead. */
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b);
 void kf_baseline_free(struct kf_baseline *baseline);

@@ -342,6 +342,26 @@ static void test_a_wrong_program_is_a_mismatch(void **state)
 	kf_verdict_release(&v);
 }
 
+static size_t evicted_bytes;
+
+static void count_evicted(const void *data, size_t bytes)
+{
+	assert_non_null(data);
+	evicted_bytes += bytes;
+}
+
+/* How much leaves the caches before a call on this case? */
+static size_t evicted_before(struct kf_baseline *baseline,
+			     const struct kf_case *kase)
+{
+	uint64_t time_ns, delay_ns;
+
+	evicted_bytes = 0;
+	assert_int_equal(kf_baseline_time(baseline, &kase, 1, &time_ns,
+					  &delay_ns, NULL), KF_OK);
+	return evicted_bytes;
+}
+
 static void test_a_baseline_times_every_kind_of_case(void **state)
 {
 	struct fixture *f = *state;
@@ -349,6 +369,7 @@ static void test_a_baseline_times_every_kind_of_case(void **state)
 	uint64_t time_ns[3], delay_ns[3];
 	const struct kf_case *cases[3];
 	struct kf_err err = { 0 };
+	size_t in_bytes = 0;
 	struct kf_problem problem;
 	struct kf_bundle b;
 
@@ -362,6 +383,12 @@ static void test_a_baseline_times_every_kind_of_case(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_true(time_ns[i] > 0 && time_ns[i] < KF_NS_PER_S);
 	assert_true(kf_baseline_about(baseline)->ready_ns > 0);
+	kf_baseline_evict(baseline, count_evicted);
+	for (size_t i = 0; i < b.in_count; i++)
+		in_bytes += b.in[i].bytes;
+	assert_int_equal(evicted_before(baseline, &b.stock[1]), in_bytes);
+	kf_baseline_evict(baseline, NULL);
+	assert_int_equal(evicted_before(baseline, &b.stock[2]), 0);
 	kf_baseline_free(baseline);
 	close_both(&problem, &b);
 }

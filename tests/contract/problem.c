@@ -252,6 +252,26 @@ static void test_two_at_once_make_it_once(void **state)
 	p->spec.set_count = 0;
 }
 
+static size_t evicted_bytes;
+
+static void count_evicted(const void *data, size_t bytes)
+{
+	assert_non_null(data);
+	evicted_bytes += bytes;
+}
+
+/* How much leaves the caches before a call on this case? */
+static size_t evicted_before(struct kf_baseline *baseline,
+			     const struct kf_case *kase)
+{
+	uint64_t time_ns, delay_ns;
+
+	evicted_bytes = 0;
+	assert_int_equal(kf_baseline_time(baseline, &kase, 1, &time_ns,
+					  &delay_ns, NULL), KF_OK);
+	return evicted_bytes;
+}
+
 static void test_baseline_times_every_kind_of_case(void **state)
 {
 	struct place *p = *state;
@@ -277,6 +297,10 @@ static void test_baseline_times_every_kind_of_case(void **state)
 		assert_true(time_ns[i] > 0 && time_ns[i] < 5 * KF_NS_PER_S);
 	assert_true(kf_baseline_about(baseline)->ready_ns > 0);
 	assert_int_equal(kf_baseline_about(baseline)->threads, 2);
+	kf_baseline_evict(baseline, count_evicted);
+	assert_true(evicted_before(baseline, &b.stock[1]) >= b.in[0].bytes);
+	kf_baseline_evict(baseline, NULL);
+	assert_int_equal(evicted_before(baseline, &b.stock[2]), 0);
 	kf_baseline_free(baseline);
 	kf_problem_release(&problem);
 	kf_bundle_release(&b);

@@ -45,6 +45,7 @@ static struct script {
 	uint64_t (*clock)(struct kf_rng *rng);
 	uint64_t baseline_ns, baseline_delay_ns;
 	unsigned delayed_blocks;	/* so many at first are disturbed */
+	unsigned wrong_when_cold;	/* the call on inputs in no cache, 1.. */
 
 	/* the worker as it is */
 	struct kf_bundle *bundle;
@@ -57,6 +58,8 @@ static struct script {
 	const char *artefact_path;
 	unsigned begun, processes, prepares, stopped, freed, baseline_calls;
 	unsigned calls, calls_repeated, traces;
+	unsigned cold_calls, baseline_cold_calls;
+	bool cold, baseline_cold;
 	float seen[512];		/* first input of each call of a process */
 	unsigned seen_count;
 	/* Candidate's calls between two blocks of the baseline: a block's worth
@@ -215,6 +218,9 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	*end = (struct kf_call_end) {
 		.time_ns = script.clock(&script.rng), .own_ns = script.own_ns,
 	};
+	if (script.cold)
+		end->time_ns *= 3;
+	script.cold_calls += script.cold;
 	if (script.forward_code)
 		return kf_fail(err, script.forward_code, "the pipe broke");
 	if (script.call >= script.fails_at)
@@ -222,6 +228,9 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	if (end->state == KF_CALL_SIGNAL)
 		end->signal = SIGSEGV;
 	script.candidate(&script);
+	if (script.cold && script.cold_calls == script.wrong_when_cold)
+		script.out[0] += 1;
+	script.cold = false;
 	if (script.changes_input)
 		script.in[17] += 1;
 	return KF_OK;
@@ -346,11 +355,28 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		return kf_fail(err, script.baseline_code, "no torch");
 	for (size_t i = 0; i < count; i++) {
 		assert_string_equal(cases[i]->kind, "stock");
-		time_ns[i] = script.baseline_ns;
+		time_ns[i] = script.baseline_ns * (1 + script.baseline_cold);
+		script.baseline_cold_calls += script.baseline_cold;
 		delay_ns[i] = script.baseline_calls <= script.delayed_blocks ?
 			script.baseline_delay_ns : 0;
 	}
 	return KF_OK;
+}
+
+/* Inputs leave the caches when all that a call is given is in its place. */
+static void drop(const void *data, size_t bytes)
+{
+	assert_ptr_equal(data, script.in);
+	assert_int_equal(bytes, sizeof(script.in));
+	script.cold = true;
+}
+
+void kf_baseline_evict(struct kf_baseline *baseline,
+		       void (*evict)(const void *data, size_t bytes))
+{
+	(void)baseline;
+	assert_true(!evict || evict == drop);
+	script.baseline_cold = evict != NULL;
 }
 
 const struct kf_baseline_info *kf_baseline_about(const struct kf_baseline *b)
@@ -928,6 +954,66 @@ static void test_noise_means_more_blocks(void **state)
 	world_free(w);
 }
 
+static double timing_of(const struct kf_verdict *v, const char *key)
+{
+	return kf_json_real(json_object_get(v->evidence, "timing"), key, 0);
+}
+
+/* From what the last process has left of its stock, or else a fresh one. */
+static void test_some_calls_find_their_inputs_in_no_cache(void **state)
+{
+	static const struct {
+		size_t stock;
+		unsigned calls, processes;
+	} rows[] = {
+		{ STOCK, 10, 5 }, { 12, 10, 6 }, { 4, 4, 6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->req.baseline = live(w);
+		w->driver.evict = drop;
+		w->bundle.stock_count = rows[i].stock;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(script.cold_calls, rows[i].calls);
+		assert_int_equal(script.baseline_cold_calls, rows[i].calls);
+		assert_int_equal(script.processes, rows[i].processes);
+		assert_int_equal(script.calls_repeated, 0);
+		assert_int_equal(v.speedup.block_count, 5);
+		assert_true(fabs(v.speedup.ratio - 2) < 0.01);
+		assert_true(fabs(timing_of(&v, "cold_ns") - 3e6) < 1e4);
+		assert_true(timing_of(&v, "baseline_cold_ns") == 4e6);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_cold_calls_are_checked_and_not_always_made(void **state)
+{
+	struct world *w = world_new();
+	struct kf_verdict v;
+
+	(void)state;
+	w->driver.evict = drop;
+	script.wrong_when_cold = 7;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_MISMATCH);
+	kf_verdict_release(&v);
+	script.wrong_when_cold = 0;
+	script.cold_calls = 0;
+	w->req.call_count_fixed = 100;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_CORRECT);
+	assert_int_equal(script.cold_calls, 0);
+	assert_true(timing_of(&v, "cold_ns") == 0);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
 /* Baseline calls that waited for a processor a tenth of their time. */
 static void judge_disturbed(unsigned blocks, unsigned calls_fixed,
 			    struct kf_verdict *v)
@@ -984,6 +1070,11 @@ static void test_a_process_of_a_fixed_plan_is_one_block(void **state)
 	struct kf_verdict v;
 
 	(void)state;
+	judge_disturbed(0, 30, &v);	/* and one block has no interval */
+	assert_int_equal(v.speedup.block_count, 1);
+	assert_true(fabs(v.speedup.ratio - 2) < 0.01);
+	assert_true(isnan(v.speedup.low) && !v.conclusive);
+	kf_verdict_release(&v);
 	judge_disturbed(0, 100, &v);
 	assert_true(script.processes < 5);
 	assert_int_equal(v.speedup.block_count, script.processes);
@@ -1432,6 +1523,9 @@ int main(void)
 		cmocka_unit_test(test_tiny_times_are_not_conclusive),
 		cmocka_unit_test(test_the_runners_clock_counts_for_nothing),
 		cmocka_unit_test(test_deadlines_come_from_the_reference),
+		cmocka_unit_test(test_some_calls_find_their_inputs_in_no_cache),
+		cmocka_unit_test(
+			test_cold_calls_are_checked_and_not_always_made),
 		cmocka_unit_test(test_disturbed_blocks_are_taken_again),
 		cmocka_unit_test(test_a_fixed_plan_takes_nothing_again),
 		cmocka_unit_test(test_the_account_adds_up),

@@ -24,7 +24,8 @@ static const char correct[] =
 	"  'kernelbench': true}, 'sets': {'declared': 'good', 'wide': 'good'},"
 	"  'q_max': 8, 'rms_max': 0.25, 'processes': 2, 'notes': [],"
 	"  'timing': {'calls': 50, 'blocks': 5, 'disturbed': 1,"
-	"   'handshake_ns': 9000, 'clocks': {'pairs': 6, 'changed': 1,"
+	"   'handshake_ns': 9000, 'cold_ns': 3e6, 'baseline_cold_ns': 5e6,"
+	"   'clocks': {'pairs': 6, 'changed': 1,"
 	"    'core_mhz': [2990, 3190]}}}}";
 
 static const char mismatch[] =
@@ -100,6 +101,7 @@ static void test_a_correct_program_says_how_its_time_came_about(void **state)
 		"each less 9 us", "PyTorch eager, 2 ms a call, in turn",
 		"1.99 to 2.01", "1 pair of blocks taken again",
 		"2990 to 3190 MHz; it changed",
+		"3 ms a call whose inputs are in no cache; the baseline 5 ms",
 		"conclusive  yes", "compiler       500 ms  50 %",
 		"wide        good", "right; this one decides",
 		"kforge compare",

@@ -23,4 +23,7 @@ const struct kf_driver kf_driver_host = {
 	.owns = kf_host_owns,
 	.runtime = runtimes,
 	.clocks = &kf_host_clocks,
+#if defined(KF_HOST_EVICTS)
+	.evict = kf_host_evict,
+#endif
 };

@@ -8,6 +8,7 @@
  *	memory.c    kf_temp and kf_keep
  *	device.c    load (platform/program.h) and call
  *	clocks.c    how fast it runs at this moment
+ *	evict.c     what leaves its caches
  *	host.c      the table
  */
 #ifndef KF_PLATFORM_HOST_H
@@ -49,6 +50,12 @@ extern const struct kf_clock_source kf_host_clocks;
 /* root stands before /sys: "" but in tests. */
 enum kf_code kf_host_clocks_open(const char *root, struct kf_clock_watch **out,
 				 struct kf_err *err);
+
+/* Only where there are instructions for it that any program may give. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define KF_HOST_EVICTS
+void kf_host_evict(const void *data, size_t bytes);
+#endif
 
 /* --- memory.c: what kf_temp and kf_keep hand out ------------------------ */
 #define KF_HOST_SLOTS 16
