@@ -24,6 +24,7 @@ static enum kf_code map_all(struct kf_serve *s, struct kf_err *err)
 	s->reply = kf_runner_map(KF_RUNNER_FD_REPLY, true, &reply_bytes, err);
 	if (!s->reply)
 		return KF_E_IO;
+	close(KF_RUNNER_FD_REPLY);	/* the door closes the others */
 	s->inputs = kf_runner_map(KF_RUNNER_FD_INPUTS, false, &s->in_bytes,
 				  err);
 	if (!s->inputs)
