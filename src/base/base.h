@@ -66,6 +66,9 @@ bool kf_path_is_empty(const char *path);
 enum kf_code kf_mkdir_p(const char *path, struct kf_err *err);
 /* Removes a tree; refuses "" and "/"; a missing tree is not an error. */
 enum kf_code kf_remove_tree(const char *path, struct kf_err *err);
+/* What all below a folder takes of the disk, and how many entries that are (may
+ * be NULL). Links are not followed; somebody may write there meanwhile. */
+uint64_t kf_folder_bytes(const char *path, size_t *entries);
 /* Reads a whole file into out (its max is the ceiling; KF_E_LIMIT beyond). */
 enum kf_code kf_file_read(const char *path, struct kf_buf *out,
 			  struct kf_err *err);

@@ -412,7 +412,8 @@ static enum kf_code read_answer(int fd, uint64_t nonce, bool *told,
 }
 
 /* The builder ended without an answer: what the sandbox says about it. */
-static enum kf_code read_outcome(const struct kf_outcome *o,
+static enum kf_code read_outcome(const struct kf_build_job *job,
+				 const struct kf_outcome *o,
 				 struct kf_build *build, struct kf_err *err)
 {
 	static const struct {
@@ -425,6 +426,8 @@ static enum kf_code read_outcome(const struct kf_outcome *o,
 		  "the compiler used up its processor time" },
 		{ KF_END_MEMORY, KF_BUILD_TOO_LARGE,
 		  "the compiler used up its memory" },
+		{ KF_END_FILES, KF_BUILD_TOO_LARGE,
+		  "the compiler wrote more files than it may" },
 	};
 
 	build->took_ns = o->took_ns;
@@ -437,6 +440,14 @@ static enum kf_code read_outcome(const struct kf_outcome *o,
 	}
 	if (o->end == KF_END_CANCELED)
 		return kf_fail(err, KF_E_CANCELED, "stopped");
+	/* A program in Python is loaded there, and may end what loads it. */
+	if (is_python(job) && (o->end == KF_END_SIGNAL ||
+			       o->end == KF_END_VIOLATION)) {
+		build->end = KF_BUILD_REFUSED;
+		kf_buf_printf(&build->log, "the program ended its builder: "
+			      "%s\n", o->detail);
+		return KF_OK;
+	}
 	return kf_fail(err, KF_E_UNAVAIL, "the builder ended without an "
 		       "answer (%s): %.300s", o->detail[0] ? o->detail
 		       : kf_end_name(o->end), kf_buf_str(&o->errout));
@@ -508,7 +519,7 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	artefact->tier = outcome.tier;
 	code = read_answer(pass.source, answer.nonce, &told, build, err);
 	if (!code && !told)
-		code = read_outcome(&outcome, build, err);
+		code = read_outcome(job, &outcome, build, err);
 out:
 	kf_sandbox_free(box);
 	if (pass.source >= 0)

@@ -162,6 +162,8 @@ static void explain_end(const struct kf_outcome *o,
 		{ KF_END_CPU, KF_CALL_CPU, "used up its processor time" },
 		{ KF_END_MEMORY, KF_CALL_MEMORY, "used more memory than it "
 		  "may" },
+		{ KF_END_FILES, KF_CALL_MEMORY, "wrote more into files than "
+		  "it may" },
 	};
 
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {

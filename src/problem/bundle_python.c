@@ -1,7 +1,6 @@
 /* A Python problem's bundle, made by python/reference.py. */
 #include "problem/bundle_python.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -24,36 +23,6 @@ struct job {
 	struct kf_bundle_limits limits;
 };
 
-/* Bytes of all files below folder_fd, which it closes; bounded in depth, for
- * the program inside may have made it. */
-static uint64_t folder_bytes(int folder_fd, int depth)
-{
-	DIR *dir = folder_fd < 0 ? NULL : fdopendir(folder_fd);
-	struct dirent *entry;
-	uint64_t bytes = 0;
-	struct stat st;
-
-	if (!dir) {
-		if (folder_fd >= 0)
-			close(folder_fd);
-		return 0;
-	}
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0 ||
-		    fstatat(dirfd(dir), entry->d_name, &st,
-			    AT_SYMLINK_NOFOLLOW))
-			continue;
-		bytes += (uint64_t)st.st_blocks * 512;
-		if (S_ISDIR(st.st_mode) && depth)
-			bytes += folder_bytes(openat(dirfd(dir),
-				entry->d_name, O_RDONLY | O_DIRECTORY |
-				O_NOFOLLOW | O_CLOEXEC), depth - 1);
-	}
-	closedir(dir);
-	return bytes;
-}
-
 /* Waits for the end and watches how much is written meanwhile. */
 static enum kf_code watch(struct job *job, struct kf_sandbox *box,
 			  const char *out_folder, struct kf_outcome *outcome,
@@ -63,8 +32,7 @@ static enum kf_code watch(struct job *job, struct kf_sandbox *box,
 
 	for (unsigned i = 0; !kf_sandbox_ended(box); i++) {
 		if (i % SIZE_POLLS == 0)
-			bytes = folder_bytes(open(out_folder, O_RDONLY |
-				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 4);
+			bytes = kf_folder_bytes(out_folder, NULL);
 		if (bytes > most + (most >> 3)) {
 			enum kf_code code = kf_sandbox_kill(box, outcome, err);
 

@@ -189,6 +189,11 @@ enum kf_code kf_reference_ended(const struct kf_outcome *outcome,
 			       "smaller sizes with --set", name,
 			       (double)spec->memory_bytes / 1e9);
 		break;
+	case KF_END_FILES:
+		set_refusal(refusal, "limit", (double)NAN);
+		code = kf_fail(err, KF_E_LIMIT, "problem %s: the reference "
+			       "wrote more than it may", name);
+		break;
 	case KF_END_WALL:
 	case KF_END_CPU:
 		set_refusal(refusal, "time", (double)NAN);

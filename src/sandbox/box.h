@@ -11,6 +11,7 @@
 
 #include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/room.h"
 #include "sandbox/usage.h"
 
 struct kf_sandbox {
@@ -30,6 +31,9 @@ struct kf_sandbox {
 	struct kf_cgroup *cgroup;	/* tier strong only */
 	struct kf_usage usage;		/* the other tiers */
 	char *tmp_path;		/* weak tier: stands for /tmp; or NULL */
+	struct kf_room *room;	/* owned: the folders that it may write to */
+	size_t room_count;
+	uint64_t room_look_ns;	/* when they are to be looked at next */
 
 	uint64_t start_ns, took_ns;
 	uint64_t look_ns;	/* when limits were looked at last */

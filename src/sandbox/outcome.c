@@ -16,6 +16,7 @@ static const char *const names[] = {
 	[KF_END_WALL] = "wall time",
 	[KF_END_CPU] = "processor time",
 	[KF_END_MEMORY] = "memory",
+	[KF_END_FILES] = "files",
 	[KF_END_VIOLATION] = "violation",
 	[KF_END_CANCELED] = "canceled",
 };
@@ -222,6 +223,7 @@ void kf_sandbox_free(struct kf_sandbox *box)
 	close_fd(box->errout_fd);
 	close_fd(box->status_fd);
 	kf_cgroup_free(box->cgroup);
+	kf_room_release(box);
 	if (box->tmp_path)
 		(void)kf_remove_tree(box->tmp_path, NULL);
 	free(box->tmp_path);

@@ -111,7 +111,9 @@ struct kf_limits {		/* every member must be set: 0 is refused */
 	uint64_t memory_bytes;
 	uint64_t cpu_ns;	/* processor time, all threads together */
 	uint64_t wall_ns;
-	uint64_t file_bytes;	/* largest file it may write; /tmp's size too */
+	/* The largest file it may write, /tmp's size, and what each writable
+	 * folder that is bound may grow by. */
+	uint64_t file_bytes;
 	unsigned processes;	/* processes and threads together */
 	unsigned descriptors;	/* at least KF_SANDBOX_FD_MIN */
 };
@@ -150,6 +152,7 @@ enum kf_end {
 	KF_END_WALL,		/* our deadline */
 	KF_END_CPU,		/* processor time used up */
 	KF_END_MEMORY,		/* killed for memory */
+	KF_END_FILES,		/* wrote more into a folder than file_bytes */
 	KF_END_VIOLATION,	/* a system call that the profile forbids, or
 				   more processes than allowed (no cgroup) */
 	KF_END_CANCELED,	/* *cancel, kf_sandbox_kill */

@@ -414,6 +414,7 @@ enum kf_code kf_sandbox_start(const struct kf_sandbox_spec *spec,
 	if (code)
 		goto out;
 	add_limits(&l.child, &spec->limits, box->tier);
+	kf_room_init(box, spec);
 	code = launch(&l, box, err);
 	if (!code && box->tier != KF_TIER_WEAK)
 		code = open_gate(&l, box, err);

@@ -141,6 +141,7 @@ static void enforce(struct kf_sandbox *box)
 		look_at_cgroup(box);
 	else
 		look_at_tree(box);
+	kf_room_look(box, false);
 	box->look_ns = kf_now_ns();
 	if (box->cpu_ns > box->limits.cpu_ns)
 		kf_box_stop(box, KF_END_CPU,
@@ -200,6 +201,7 @@ void kf_box_sweep(struct kf_sandbox *box)
 	if (box->cgroup && !kf_cgroup_kill(box->cgroup, SWEEP_NS))
 		box->stuck = true;
 	drain_all(box);
+	kf_room_look(box, true);
 	if (box->cgroup)
 		kf_cgroup_read(box->cgroup, &box->use);
 }

@@ -82,6 +82,7 @@ static const struct row rows[] = {
 	{ "wall time is limited", KF_SANDBOX_BUILDER, { "stay" }, KF_END_WALL, 0, .tiers = ALL, .wall_ns = 300 * KF_NS_PER_MS },
 	{ "a file is limited", KF_SANDBOX_BUILDER, { "flood_file", "/out/flood" }, KF_END_SIGNAL, SIGXFSZ, .tiers = ALL, .file_bytes = 8 * MIB },
 	{ "/tmp is limited", KF_SANDBOX_BUILDER, { "flood_tmp" }, KF_END_EXITED, 8, .tiers = STRONG | MEDIUM, .file_bytes = 8 * MIB },
+	{ "a folder is limited", KF_SANDBOX_BUILDER, { "flood_folder", "/out" }, KF_END_FILES, 0, .tiers = ALL, .file_bytes = 8 * MIB },
 	{ "descriptors are limited", KF_SANDBOX_HOST, { "take_descriptors" }, KF_END_EXITED, 64, .tiers = ALL },
 	{ "a fork bomb runs into the wall", KF_SANDBOX_BUILDER, { "fork_bomb" }, KF_END_WALL, 0, .tiers = STRONG, .wall_ns = 400 * KF_NS_PER_MS },
 	{ "a fork bomb is seen", KF_SANDBOX_BUILDER, { "fork_bomb" }, KF_END_VIOLATION, 0, .tiers = MEDIUM, .wall_ns = SOON_NS, .root_only = true },
