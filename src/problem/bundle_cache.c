@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include "problem/bundle_cache.h"
+#include "problem/bundle_condensed.h"
 #include "problem/bundle_load.h"
 #include "problem/bundle_sum.h"
 #include "problem/reference.h"
 
 #define POLL_NS (10 * KF_NS_PER_MS)
+/* public, inputs, oracle, bundle.json, seeds.json, sum */
+#define OWN_ENTRIES 6
 #define HASH_KEPT 32		/* digits of a key in names of folders */
 
 /* Where one bundle lives: entry is its folder, made whole or not there. */
@@ -106,7 +109,26 @@ static enum kf_code move_in(const char *made, const struct place *place,
 	return code;
 }
 
+/* The problem's code ran where these files lie: what is none of the bundle's
+ * own would stay in the cache, unseen, for as long as that is there. */
+static enum kf_code refuse_strangers(const struct kf_problem *problem,
+				     const char *folder,
+				     const struct kf_bundle *bundle,
+				     struct kf_err *err)
+{
+	const struct kf_bundle_maps *maps = bundle->maps;
+	size_t own = OWN_ENTRIES + maps->count, there;
+
+	(void)kf_folder_bytes(folder, &there);
+	if (there <= own)
+		return KF_OK;
+	return kf_fail(err, KF_E_INPUT, "problem %s: its code has left files "
+		       "where its bundle is made; let it only compute",
+		       problem->name);
+}
+
 static enum kf_code make(const struct kf_problem_spec *spec,
+			 const struct kf_problem *problem,
 			 const struct kf_bundle_maker *maker,
 			 const struct place *place, struct kf_bundle *out,
 			 struct kf_err *err)
@@ -130,6 +152,8 @@ static enum kf_code make(const struct kf_problem_spec *spec,
 	code = kf_bundle_load(out_folder, out, err);
 	if (!code)
 		code = kf_bundle_sum_write(out, err);
+	if (!code)
+		code = refuse_strangers(problem, out_folder, out, err);
 	kf_bundle_release(out);
 	if (!code)
 		code = move_in(out_folder, place, err);
@@ -160,7 +184,7 @@ static enum kf_code make_locked(const struct kf_problem_spec *spec,
 		return KF_OK;
 	kf_logf(spec->log, KF_LOG_INFO, "%s: running the reference",
 		problem->name);
-	code = make(spec, maker, place, out, err);
+	code = make(spec, problem, maker, place, out, err);
 	out->made_now = !code;
 	return code;
 }
