@@ -115,7 +115,7 @@ plain_object = $(patsubst %.c,$(PLAIN)/%.o,$(1))
 
 # --- goals -------------------------------------------------------------------
 
-.PHONY: all tests check cheats mutants trust gpu-tests lint fuzz fuzzers bench man \
+.PHONY: all tests check cheats hostile mutants trust gpu-tests lint fuzz fuzzers bench man \
 	completions install uninstall dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -132,12 +132,16 @@ check: tests
 cheats: all $(BUILD)/cheats/kforge
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/cheats/run $(ONLY)
 
+hostile: all $(STANDIN)
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/hostile/run $(ONLY)
+
 N := 200
 OF := data
 mutants: all
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/mutants/run -n $(N) --of $(OF) $(ONLY)
 
-trust: all $(BUILD)/cheats/kforge $(BUILD)/tests/contract/sandbox $(HOSTILE)
+trust: all $(BUILD)/cheats/kforge $(BUILD)/tests/contract/sandbox $(HOSTILE) \
+		$(STANDIN)
 	@KF_BUILD=$(BUILD) $(PYTHON) tests/trust-run
 
 lint:
@@ -181,6 +185,8 @@ help:
 	@echo '                ONLY="unit/base cli" runs what begins like this'
 	@echo 'make cheats     programs that cheat: is each one found, and would it pass'
 	@echo '                without the defence that finds it'
+	@echo 'make hostile    attempts to do harm: is each one contained, for every user'
+	@echo '                and in every tier of the sandbox?'
 	@echo 'make mutants    correct programs with one small fault each: how many are'
 	@echo '                found? N=2000 OF=all for many, of models too'
 	@echo 'make trust      cheats, correct programs, attempts to do harm and a sample'

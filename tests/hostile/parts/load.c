@@ -1,0 +1,5 @@
+__attribute__((constructor)) static void at_load(void)
+{
+	if (harm())
+		_Exit(66);
+}
