@@ -38,7 +38,7 @@ EXAMPLE = CUDA / "example/example.py"       # in all forms the same problem
 FORMS = {"two-part": (["example/kernels.cu", "example/host.c"], 7),
          "cu": (["forms/cu/example/program.cu"], 5),
          "triton": (["forms/triton/example/solution.py"], 3),
-         "torch": (["forms/torch/example/solution.py"], 2)}
+         "torch": (["forms/torch/example/solution.py"], 1)}
 DIFFERENCE = {".cu": "\n__device__ int unused_{0}(int x) "
                      "{{ return {0} * x; }}\n",
               ".py": "\nUNUSED = {0}\n"}
