@@ -4,6 +4,11 @@
 
 #define SVG_BYTES (1u << 20)
 
+static long long whole(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
 enum kf_code kf_cli_picture(const json_t *verdict, const char *path,
 			    struct kf_err *err)
 {
@@ -14,15 +19,10 @@ enum kf_code kf_cli_picture(const json_t *verdict, const char *path,
 	enum kf_code code = KF_OK;
 	char title[256];
 
-	snprintf(title, sizeof(title), "%s: output %lld on \"%s\", %lld of %lld "
-		 "elements are wrong", kf_json_str(verdict, "reason", ""),
-		 (long long)json_integer_value(json_object_get(failure,
-							       "output")),
-		 kf_json_str(failure, "set", "?"),
-		 (long long)json_integer_value(json_object_get(failure,
-							       "wrong")),
-		 (long long)json_integer_value(json_object_get(failure,
-							       "elements")));
+	snprintf(title, sizeof(title), "%s: output %lld on \"%s\", %lld of "
+		 "%lld elements are wrong", kf_json_str(verdict, "reason", ""),
+		 whole(failure, "output"), kf_json_str(failure, "set", "?"),
+		 whole(failure, "wrong"), whole(failure, "elements"));
 	if (kf_error_map_svg(map, title, &svg))
 		code = kf_file_write(path, kf_buf_str(&svg), svg.len, err);
 	else

@@ -54,7 +54,7 @@ struct kf_host_request *kf_arena_request(const struct kf_arena *arena);
 struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena);
 
 void kf_arena_poison(struct kf_arena *arena);
-/* Another of what may lie beside inputs and weights, where nobody has a copy. */
+/* Another of what may lie beside inputs and weights; nobody has a copy yet. */
 void kf_arena_change_beside(struct kf_arena *arena);
 bool kf_arena_guards(const struct kf_arena *arena, size_t *which,
 		     int64_t *offset);

@@ -157,9 +157,9 @@ bool kf_error_map_draw(const json_t *map, int indent, struct kf_buf *out)
 	}
 	kf_buf_printf(out, "%*s", indent, "");
 	say_size(map, out);
-	kf_buf_printf(out, "\n%*s%s none wrong, then up to a quarter %s, a half "
-		      "%s, three quarters %s, all %s\n", indent, "", sign[0],
-		      sign[1], sign[2], sign[3], sign[4]);
+	kf_buf_printf(out, "\n%*s%s none wrong, then up to a quarter %s, a "
+		      "half %s, three quarters %s, all %s\n", indent, "",
+		      sign[0], sign[1], sign[2], sign[3], sign[4]);
 	return true;
 }
 
@@ -200,8 +200,8 @@ bool kf_error_map_svg(const json_t *map, const char *title, struct kf_buf *out)
 		      MARGIN, height);
 	say_size(map, out);
 	kf_buf_printf(out, "</text>\n<text x=\"%d\" y=\"%zu\" "
-		      "fill=\"#555555\">grey: none of a cell is wrong; red, the "
-		      "darker the more: up to a quarter, a half, three "
+		      "fill=\"#555555\">grey: none of a cell is wrong; red, "
+		      "the darker the more: up to a quarter, a half, three "
 		      "quarters, all</text>\n</svg>\n", MARGIN, height + LINE);
 	return true;
 }

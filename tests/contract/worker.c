@@ -506,7 +506,7 @@ static void test_a_busy_machine_puts_the_deadline_off(void **state)
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
-	/* The worker was started on all; it is moved, its rivals are born so. */
+	/* The worker was started on all: moved. Its rivals are born so. */
 	assert_int_equal(sched_setaffinity(kf_worker_pid(worker), sizeof(one),
 					   &one), 0);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);

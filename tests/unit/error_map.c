@@ -20,7 +20,10 @@ static struct kf_error_map map_of(int rank, const int64_t *shape,
 
 static void test_the_last_axes_are_the_columns(void **state)
 {
-	static const struct { int rank; int64_t shape[4], rows, columns; } row[] = {
+	static const struct {
+		int rank;
+		int64_t shape[4], rows, columns;
+	} row[] = {
 		{ 2, { 24, 33 }, 24, 33 }, { 1, { 1000 }, 1, 1000 },
 		{ 4, { 2, 3, 32, 40 }, 192, 40 }, { 4, { 9, 6, 5, 4 }, 54, 20 },
 		{ 2, { 50, 1 }, 1, 50 }, { 0, { 0 }, 1, 1 },
