@@ -9,6 +9,7 @@
 
 #define TRIES_MAX 10000		/* names taken by boxes of this process */
 #define POLL_NS (KF_NS_PER_MS / 2)
+#define REMOVE_TRIES 10000u	/* to remove a group whose last process dies */
 #define PROC_BYTES (1u << 20)
 
 enum role { MEMORY, TASKS, CPU, ROLES };
@@ -325,7 +326,8 @@ bool kf_cgroup_kill(struct kf_cgroup *cgroup, uint64_t timeout_ns)
 /* A process that has just died may keep its group busy for a moment. */
 static void remove_dir(const char *dir)
 {
-	for (unsigned i = 0; i < 20 && rmdir(dir) && errno == EBUSY; i++)
+	for (unsigned i = 0; i < REMOVE_TRIES && rmdir(dir) &&
+	     errno == EBUSY; i++)
 		kf_sleep_ns(POLL_NS);
 }
 

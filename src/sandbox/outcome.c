@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define WATCH_MS 10		/* how late a limit or a cancel may be seen */
-#define KEEPER_NS (10 * KF_NS_PER_S)	/* for the keeper to end its tree */
+#define KEEPER_NS (60 * KF_NS_PER_S)	/* for the keeper to end its tree */
 #define SIGNAL_MAX 64
 
 static const char *const names[] = {

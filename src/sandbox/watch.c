@@ -10,7 +10,8 @@
 
 #define LOOK_NS (10 * KF_NS_PER_MS)	/* between two looks at limits */
 #define DRAIN_ROUNDS 64			/* chunks of output taken at a time */
-#define SWEEP_NS (5 * KF_NS_PER_S)	/* for the dying to be dead */
+#define SWEEP_NS (60 * KF_NS_PER_S)	/* for the dying to be dead: on a busy
+					   machine hundreds take their time */
 
 /* Reads what is there; closes *fd at the end of the stream. What does not fit
  * is dropped, so that the program never waits for us. */
