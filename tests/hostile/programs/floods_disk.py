@@ -2,7 +2,7 @@
 
 class: floods
 limits: build_s=60 call_s=20
-build: compilation_failure compile_resource
+build: compilation_failure compile_resource|refused
 module: correct -
 forward: correct - or runtime_error timeout
 problem: harness_error input|limit or compilation_failure load
