@@ -6,7 +6,7 @@
 #include "evaluate/libraries.h"
 #include "evaluate/process.h"
 
-#define FIXED_TURNS		6u	/* of a process in a fixed plan */
+#define TURNS_MOST		6u	/* of a process with the baseline */
 #define TIMING_NS		(60 * KF_NS_PER_S)
 #define DISTURBED_MAX		20u	/* pairs of blocks taken again */
 #define COLD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer: not worth it */
@@ -49,20 +49,30 @@ static enum kf_code time_baseline(struct kf_judgement *j,
 	return code;
 }
 
+/* A process that opens a device again for every block would take longer for
+ * that than for all of its calls. */
+static bool opens_device(const struct kf_judgement *j)
+{
+	const struct kf_driver *driver = j->req->platform->driver;
+
+	return driver->attach || driver->torch_device;
+}
+
 /*
  * A process gives one block, for all of its calls share its luck: where memory
  * happens to lie, above all. So blocks differ by that too, and the interval
- * has it (tests/unit/clock.h).
+ * has it (tests/unit/clock.h). On a device it gives several.
  */
 static void note_block(struct kf_judgement *j, struct kf_process *p,
 		       unsigned count)
 {
-	size_t n = j->block_count - (p->timed_count > 0);
+	bool more = p->timed_count > 0 && !opens_device(j);
+	size_t n = j->block_count - more;
 
-	if (n == j->block_count && n > 0 && count < KF_BLOCK_CALLS_LEAST &&
+	if (!more && n > 0 && count < KF_BLOCK_CALLS_LEAST &&
 	    j->req->bundle->stock_count >= KF_BLOCK_CALLS_LEAST)
 		return;		/* the rest of a fixed plan: not a block */
-	p->timed_count += count;
+	p->timed_count = more ? p->timed_count + count : count;
 	count = p->timed_count;
 	j->block_ns = grow(j->block_ns, n, 1, sizeof(double));
 	j->block_baseline_ns = grow(j->block_baseline_ns, n, 1,
@@ -162,7 +172,8 @@ static bool timing_done(const struct kf_judgement *j)
 static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 			       struct kf_err *err)
 {
-	const unsigned turns = j->req->call_count_fixed ? FIXED_TURNS : 1;
+	const unsigned turns = j->req->call_count_fixed || opens_device(j) ?
+		TURNS_MOST : 1;
 	enum kf_code code = KF_OK;
 
 	if (!j->timing_end_ns)
