@@ -76,6 +76,7 @@ struct kf_host_memory {
 	unsigned char guard[514];	/* what guards hold, from even on */
 	char fault[256];	/* "" unless a guard was overwritten */
 	struct kf_host_block kept[KF_HOST_SLOTS];
+	size_t kept_bytes[KF_HOST_SLOTS];	/* of it were asked for */
 	bool preparing;
 };
 void *kf_host_memory_temp(struct kf_host_memory *m, size_t bytes);

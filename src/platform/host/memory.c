@@ -4,7 +4,8 @@
  * guard lies before the first piece of a block and behind each, and begins at
  * its very last byte; between calls they are looked at.
  * What is kept lies in pages of its own, which are read-only while kf_forward
- * runs: a result cannot be hidden there by accident.
+ * runs: a result cannot be hidden there by accident. The rest of its last page,
+ * or a page more, is a guard that is looked at when kf_prepare has ended.
  */
 #include "platform/host/host.h"
 
@@ -155,6 +156,12 @@ void *kf_host_memory_temp(struct kf_host_memory *m, size_t bytes)
 
 /* --- kept ----------------------------------------------------------------- */
 
+/* What byte i of a block is that was not asked for; blocks begin at a page. */
+static unsigned char kept_guard(size_t i)
+{
+	return i % 2 ? GUARD_HIGH : GUARD_LOW;
+}
+
 void *kf_host_memory_keep(struct kf_host_memory *m, int slot, size_t bytes)
 {
 	struct kf_host_block *block;
@@ -162,10 +169,26 @@ void *kf_host_memory_keep(struct kf_host_memory *m, int slot, size_t bytes)
 	if (slot < 0 || slot >= KF_HOST_SLOTS || bytes > m->max_bytes)
 		return NULL;
 	block = &m->kept[slot];
-	if (!block->data && m->preparing &&
-	    !block_map(m, rounded(bytes ? bytes : 1, PAGE), block))
-		return NULL;
-	return bytes <= block->bytes ? block->data : NULL;
+	if (!block->data && m->preparing) {
+		if (!block_map(m, rounded(bytes + GUARD, PAGE), block))
+			return NULL;
+		m->kept_bytes[slot] = bytes;
+		for (size_t i = bytes; i < block->bytes; i++)
+			block->data[i] = kept_guard(i);
+	}
+	return bytes <= m->kept_bytes[slot] ? block->data : NULL;
+}
+
+static void look_at_kept(struct kf_host_memory *m, int slot)
+{
+	const struct kf_host_block *block = &m->kept[slot];
+	size_t bytes = m->kept_bytes[slot];
+
+	for (size_t i = bytes; i < block->bytes && !m->fault[0]; i++)
+		if (block->data[i] != kept_guard(i))
+			snprintf(m->fault, sizeof(m->fault), "it wrote %zu "
+				 "bytes behind the end of memory of %zu bytes "
+				 "that kf_keep gave", i - bytes, bytes);
 }
 
 void kf_host_memory_prepare(struct kf_host_memory *m)
@@ -178,9 +201,12 @@ void kf_host_memory_prepare(struct kf_host_memory *m)
 void kf_host_memory_seal(struct kf_host_memory *m)
 {
 	m->preparing = false;
-	for (int i = 0; i < KF_HOST_SLOTS; i++)
-		if (m->kept[i].data)
-			mprotect(m->kept[i].data, m->kept[i].bytes, PROT_READ);
+	for (int i = 0; i < KF_HOST_SLOTS; i++) {
+		if (!m->kept[i].data)
+			continue;
+		mprotect(m->kept[i].data, m->kept[i].bytes, PROT_READ);
+		look_at_kept(m, i);
+	}
 }
 
 void kf_host_memory_tidy(struct kf_host_memory *m)
