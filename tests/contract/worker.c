@@ -610,7 +610,7 @@ static void test_guards_around_scratch_are_looked_at(void **state)
 	}
 }
 
-static void test_the_guard_behind_what_is_kept_is_looked_at(void **state)
+static void test_a_guard_behind_kept_memory_is_looked_at(void **state)
 {
 	struct kf_worker *worker = start_good(*state, "keep_after");
 	struct kf_call_end end;
@@ -909,7 +909,7 @@ int main(void)
 		cmocka_unit_test(test_end_of_a_flood_is_kept),
 		cmocka_unit_test(test_guards_tell_of_writes_out_of_bounds),
 		cmocka_unit_test(test_guards_around_scratch_are_looked_at),
-		cmocka_unit_test(test_the_guard_behind_what_is_kept_is_looked_at),
+		cmocka_unit_test(test_a_guard_behind_kept_memory_is_looked_at),
 		cmocka_unit_test(test_a_tensor_too_many_is_no_tensor),
 		cmocka_unit_test(test_kept_memory_cannot_hide_results),
 		cmocka_unit_test(test_unusable_artefact_is_a_verdict),
