@@ -209,7 +209,7 @@ def test_judging_ends_at_the_first_shape_that_is_wrong(scratch):
 
 def test_the_headline_is_the_mean_beside_the_worst(scratch):
     shapes = shapes_file(scratch, *TWO)
-    options = ("--shapes", shapes, "--calls", "60")
+    options = ("--shapes", shapes, "--calls", "120")
     verdict = kforge("verify", PROBLEM, GOOD, "--json", *options).json()
     ratios = {s["name"]: s["speedup"] for s in verdict["shapes"]}
     mean = (ratios["narrow"] * ratios["wide"]) ** 0.5
