@@ -123,6 +123,15 @@ static bool size_of(const json_t *map, size_t *down, size_t *across)
 	return *across > 0;
 }
 
+/* What a table has for a cell. */
+static const char *look_up(const char *const table[LEVELS], const json_t *map,
+			   size_t row, size_t column)
+{
+	int level = level_at(map, row, column);
+
+	return table[level < 0 ? 0 : level];
+}
+
 static long long whole(const json_t *map, const char *key)
 {
 	return json_integer_value(json_object_get(map, key));
@@ -152,7 +161,7 @@ bool kf_error_map_draw(const json_t *map, int indent, struct kf_buf *out)
 	for (size_t r = 0; r < down; r++) {
 		kf_buf_printf(out, "%*s", indent, "");
 		for (size_t c = 0; c < across; c++)
-			kf_buf_puts(out, sign[level_at(map, r, c)]);
+			kf_buf_puts(out, look_up(sign, map, r, c));
 		kf_buf_puts(out, "\n");
 	}
 	kf_buf_printf(out, "%*s", indent, "");
@@ -176,7 +185,7 @@ static void add_cells(const json_t *map, size_t down, size_t across,
 				      "width=\"%d\" height=\"%d\" "
 				      "fill=\"%s\"/>\n", MARGIN + c * CELL,
 				      MARGIN + LINE + r * CELL, CELL - 1,
-				      CELL - 1, colour[level_at(map, r, c)]);
+				      CELL - 1, look_up(colour, map, r, c));
 }
 
 bool kf_error_map_svg(const json_t *map, const char *title, struct kf_buf *out)
