@@ -1,13 +1,10 @@
 /* --picture FILE: where the wrong elements of an output lie, as SVG. */
+#include <inttypes.h>
+
 #include "cli/cli.h"
 #include "evaluate/error_map.h"
 
 #define SVG_BYTES (1u << 20)
-
-static long long whole(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
 
 enum kf_code kf_cli_picture(const json_t *verdict, const char *path,
 			    struct kf_err *err)
@@ -19,10 +16,13 @@ enum kf_code kf_cli_picture(const json_t *verdict, const char *path,
 	enum kf_code code = KF_OK;
 	char title[256];
 
-	snprintf(title, sizeof(title), "%s: output %lld on \"%s\", %lld of "
-		 "%lld elements are wrong", kf_json_str(verdict, "reason", ""),
-		 whole(failure, "output"), kf_json_str(failure, "set", "?"),
-		 whole(failure, "wrong"), whole(failure, "elements"));
+	snprintf(title, sizeof(title), "%s: output %" PRId64 " on \"%s\", %"
+		 PRId64 " of %" PRId64 " elements are wrong",
+		 kf_json_str(verdict, "reason", ""),
+		 kf_json_int(failure, "output", 0),
+		 kf_json_str(failure, "set", "?"),
+		 kf_json_int(failure, "wrong", 0),
+		 kf_json_int(failure, "elements", 0));
 	if (kf_error_map_svg(map, title, &svg))
 		code = kf_file_write(path, kf_buf_str(&svg), svg.len, err);
 	else

@@ -1,5 +1,7 @@
 #include "evaluate/error_map.h"
 
+#include <inttypes.h>
+
 #define COLUMNS_LEAST	16	/* fewer make a poor picture */
 #define LEVELS		5
 #define CELL		10	/* units of SVG, and the space around */
@@ -132,20 +134,17 @@ static const char *look_up(const char *const table[LEVELS], const json_t *map,
 	return table[level < 0 ? 0 : level];
 }
 
-static long long whole(const json_t *map, const char *key)
-{
-	return json_integer_value(json_object_get(map, key));
-}
-
 static void say_size(const json_t *map, struct kf_buf *out)
 {
-	long long high = whole(map, "cell_rows");
-	long long wide = whole(map, "cell_columns");
+	int64_t high = kf_json_int(map, "cell_rows", 0);
+	int64_t wide = kf_json_int(map, "cell_columns", 0);
 
-	kf_buf_printf(out, "%lld rows of %lld elements", whole(map, "rows"),
-		      whole(map, "columns"));
+	kf_buf_printf(out, "%" PRId64 " rows of %" PRId64 " elements",
+		      kf_json_int(map, "rows", 0),
+		      kf_json_int(map, "columns", 0));
 	if (high > 1 || wide > 1)
-		kf_buf_printf(out, ", %lld x %lld in each cell", high, wide);
+		kf_buf_printf(out, ", %" PRId64 " x %" PRId64 " in each cell",
+			      high, wide);
 }
 
 bool kf_error_map_draw(const json_t *map, int indent, struct kf_buf *out)
