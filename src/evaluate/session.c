@@ -298,6 +298,7 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 {
 	const struct kf_evaluate_request *req = shared->req;
 	uint64_t start_ns = kf_now_ns();
+	char laps[KF_LAPS_TEXT];
 	enum kf_code code;
 
 	*out = (struct kf_session) { .shared = shared };
@@ -307,9 +308,10 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 		return code;
 	shared->process_count++;
 	shared->handshake_ns = kf_worker_handshake_ns(out->worker, NULL);
+	kf_laps_text(kf_worker_laps(out->worker), laps);
 	kf_logf(req->log, KF_LOG_DEBUG, "process %u of the candidate ready in "
-		"%.1f ms", shared->process_count,
-		(double)(kf_now_ns() - start_ns) / 1e6);
+		"%.1f ms; it took %s", shared->process_count,
+		(double)(kf_now_ns() - start_ns) / 1e6, laps);
 	out->used = kf_alloc((req->bundle->set_count +
 			      req->bundle->stock_count + 1) *
 			     sizeof(out->used[0]));
@@ -326,11 +328,27 @@ static void take_account(struct kf_session_shared *shared,
 	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
 }
 
+/* Nothing is said of one that was never begun. */
+static void tell_laps(const struct kf_session *s)
+{
+	char laps[KF_LAPS_TEXT];
+
+	if (!s->all.count)
+		return;
+	kf_laps_text(&s->all, laps);
+	kf_logf(s->shared->req->log, KF_LOG_DEBUG, "a process of the "
+		"candidate, %zu calls: %s", s->used_count, laps);
+}
+
 void kf_session_end(struct kf_session *session)
 {
+	kf_laps_begin(&session->all);
 	if (session->worker)
 		take_account(session->shared, session->worker);
 	kf_worker_free(session->worker);
+	if (session->worker)
+		kf_laps_end(&session->all, "end");
+	tell_laps(session);
 	free(session->used);
 	*session = (struct kf_session) { 0 };
 }
@@ -367,12 +385,14 @@ static enum kf_code set_weights(struct kf_session *s,
 	for (size_t i = 0; i < b->weight_count; i++)
 		write_tensor(kf_worker_weight(s->worker, i), weight[i],
 			     b->weight[i].bytes);
+	kf_laps_end(&s->call, "weights");
 	s->weight = weight;
 	s->prepared = true;
 	if (timeout_ns < PREPARE_NS)
 		timeout_ns = PREPARE_NS;
 	start_ns = kf_now_ns();
 	code = kf_worker_prepare(s->worker, timeout_ns, &check->call, err);
+	kf_laps_end(&s->call, "prepare");
 	if (code)
 		return code;
 	if (check->call.state != KF_CALL_GOOD) {
@@ -677,18 +697,22 @@ static void look(struct kf_session *s, const struct kf_case *kase,
 	int64_t offset = 0;
 
 	check_outputs(s, kase, check);
+	kf_laps_end(&s->call, "compare");
 	if (!check->fault)
 		check_precision(s, kase, check);
+	kf_laps_end(&s->call, "precision");
 	if (check->fault == KF_FAULT_VALUES)
 		check->stale = stale_of(s, kase, check->tensor);
 	if (kase == s->shared->req->bundle->set)
 		check->fingerprint = fingerprint(s);
+	kf_laps_end(&s->call, "fingerprint");
 	if (!kf_worker_guards(s->worker, &which, &offset)) {
 		check->fault = KF_FAULT_OUT_OF_BOUNDS;
 		check->tensor = which;
 		check->byte = offset;
 	}
 	check_inputs(s, kase, check);
+	kf_laps_end(&s->call, "inputs after it");
 	if (check->fault > KF_FAULT_DEFERRED && kf_worker_late(s->worker))
 		check->fault = KF_FAULT_DEFERRED;
 	if (check->fault && check->fault < KF_FAULT_UNWRITTEN)
@@ -709,6 +733,7 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 {
 	enum kf_code code = kf_worker_tidy(s->worker, &check->call, err);
 
+	kf_laps_end(&s->call, "tidy");
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
 	if (!code && !check->fault)
@@ -716,14 +741,18 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 	if (code || check->fault)
 		return code;
 	kf_worker_poison(s->worker);
+	kf_laps_end(&s->call, "poison");
 	write_inputs(s, kase);
+	kf_laps_end(&s->call, "inputs");
 	code = kf_weak_before(s, kase, err);
 	if (!code)
 		code = kf_worker_upload(s->worker, &check->call, err);
+	kf_laps_end(&s->call, "upload");
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;
 	if (!code && !check->fault && s->evict)
 		evict_inputs(s);
+	kf_laps_end(&s->call, "evict");
 	return code;
 }
 
@@ -739,8 +768,10 @@ static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
 		kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
 				  err);
 
+	kf_laps_end(&s->call, "run");
 	if (!code && check->call.state == KF_CALL_GOOD)
 		code = kf_worker_download(s->worker, &check->call, err);
+	kf_laps_end(&s->call, "download");
 	if (code)
 		return code;
 	if (check->call.state != KF_CALL_GOOD) {
@@ -752,9 +783,11 @@ static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
 	return KF_OK;
 }
 
-static void begin_check(const struct kf_session *s, const struct kf_case *kase,
+static void begin_check(struct kf_session *s, const struct kf_case *kase,
 			struct kf_check *check)
 {
+	s->call = (struct kf_laps) { 0 };
+	kf_laps_begin(&s->call);
 	*check = (struct kf_check) {
 		.kase = kase, .call_number = (unsigned)s->used_count + 1,
 		.kernelbench_applies = kernelbench_applies(kase),
@@ -768,6 +801,7 @@ static enum kf_code end_call(struct kf_session *s, struct kf_check *check,
 	struct kf_call_end end;
 	enum kf_code code = kf_worker_tidy(s->worker, &end, err);
 
+	kf_laps_end(&s->call, "tidy");
 	if (code || end.state == KF_CALL_GOOD)
 		return code;
 	check->call = end;
@@ -776,8 +810,22 @@ static enum kf_code end_call(struct kf_session *s, struct kf_check *check,
 	return KF_OK;
 }
 
-enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
-			     struct kf_check *check, struct kf_err *err)
+static void end_laps(struct kf_session *s, const struct kf_check *check)
+{
+	const struct kf_log *log = s->shared->req->log;
+	char laps[KF_LAPS_TEXT];
+
+	kf_laps_add(&s->all, &s->call);
+	if (!log || log->level < KF_LOG_TRACE)
+		return;
+	kf_laps_text(&s->call, laps);
+	kf_logf(log, KF_LOG_TRACE, "call %u (%s): %s", check->call_number,
+		check->kase->kind, laps);
+}
+
+static enum kf_code checked_call(struct kf_session *s,
+				 const struct kf_case *kase,
+				 struct kf_check *check, struct kf_err *err)
 {
 	enum kf_code code;
 
@@ -799,6 +847,15 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 	return check->fault ? KF_OK : end_call(s, check, err);
 }
 
+enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
+			     struct kf_check *check, struct kf_err *err)
+{
+	enum kf_code code = checked_call(s, kase, check, err);
+
+	end_laps(s, check);
+	return code;
+}
+
 enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,
 			      struct kf_buf *ran, struct kf_check *check,
 			      struct kf_err *err)
@@ -814,5 +871,6 @@ enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,
 		return code;
 	kf_weak_after(s, kase);
 	look(s, kase, check);
+	end_laps(s, check);
 	return KF_OK;
 }

@@ -100,6 +100,8 @@ struct kf_session {
 	void (*evict)(const void *data, size_t bytes);
 	const struct kf_case **used;	/* owned */
 	size_t used_count;
+	struct kf_laps call, all;	/* where the time of the last call, and of
+					   the whole session, went */
 };
 
 /* Starts the process and loads the candidate; *check tells how that went. */

@@ -315,6 +315,11 @@ uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
 	return worker->ping_ns_min;
 }
 
+const struct kf_laps *kf_worker_laps(const struct kf_worker *worker)
+{
+	return &worker->laps;
+}
+
 pid_t kf_worker_pid(const struct kf_worker *worker)
 {
 	return worker->pid;

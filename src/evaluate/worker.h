@@ -28,6 +28,7 @@
 #ifndef KF_EVALUATE_WORKER_H
 #define KF_EVALUATE_WORKER_H
 
+#include "base/laps.h"
 #include "evaluate/build.h"
 #include "evaluate/python_side.h"
 #include "problem/problem.h"
@@ -213,6 +214,8 @@ KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
 bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
 		       int64_t *byte);
 
+/* Where the time of kf_worker_begin and kf_worker_load went. */
+const struct kf_laps *kf_worker_laps(const struct kf_worker *worker);
 /* Its number, as we see it; 0 until it has greeted. */
 pid_t kf_worker_pid(const struct kf_worker *worker);
 /* Lets the process end by itself, and with it what is around it; at the

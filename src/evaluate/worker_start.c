@@ -289,6 +289,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	w->hello_fd = -1;
 	kf_pause_init(&w->pause, 0);
 	kf_arena_empty(&w->arena);
+	kf_laps_begin(&w->laps);
 	code = make_shm(w, spec->artefact_path, err);
 	if (code)
 		goto out;
@@ -297,6 +298,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 			     kf_processors() > 1 ? SPINS : 0, err);
 	if (code)
 		goto out;
+	kf_laps_end(&w->laps, "memory");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ||
 	    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))) {
 		code = kf_fail_errno(err, "cannot make a socket");
@@ -306,6 +308,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	code = place(spec, w, pair[1], err);
 	if (!code)
 		code = wait_for_hello(w, err);
+	kf_laps_end(&w->laps, "start");
 out:
 	if (pair[1] >= 0)
 		close(pair[1]);
@@ -323,10 +326,15 @@ enum kf_code kf_worker_load(struct kf_worker *w, struct kf_call_end *end,
 	uint64_t took_ns;
 
 	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	kf_laps_begin(&w->laps);
 	code = own_command(w, KF_HOST_READY, &took_ns, err);
 	if (!code)
 		code = calibrate(w, err);
-	return code ? code : load(w, end, err);
+	kf_laps_end(&w->laps, "handshakes");
+	if (!code)
+		code = load(w, end, err);
+	kf_laps_end(&w->laps, "load");
+	return code;
 }
 
 enum kf_code kf_worker_start(const struct kf_worker_spec *spec,

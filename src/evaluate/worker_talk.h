@@ -6,6 +6,7 @@
 #ifndef KF_EVALUATE_WORKER_TALK_H
 #define KF_EVALUATE_WORKER_TALK_H
 
+#include "base/laps.h"
 #include "evaluate/arena.h"
 #include "evaluate/pause.h"
 #include "evaluate/worker_end.h"
@@ -39,6 +40,7 @@ struct kf_worker {
 	uint64_t ping_ns_min, ping_ns_median;
 	enum kf_sandbox_tier tier;
 	uint64_t memory_bytes_peak;
+	struct kf_laps laps;		/* what making it took */
 };
 
 /* Sends it and waits. *took_ns is what that took by our clock. */

@@ -1,4 +1,4 @@
-/* base_text.c - UTF-8, numbers, element types. */
+/* base_text.c - UTF-8, numbers, steps and their times, element types. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/laps.h"
 
 #define BAD "\xef\xbf\xbd"	/* U+FFFD */
 
@@ -236,6 +237,43 @@ static void test_dtype_names_lead_back_to_their_numbers(void **state)
 	assert_int_equal(kf_dtype_by_name("complex64"), KF_DTYPE_NONE);
 }
 
+static void test_steps_of_one_name_are_added_up(void **state)
+{
+	struct kf_laps all = { 0 }, more = {
+		.count = 3, .lap = {
+			{ "run", 3 * KF_NS_PER_MS },
+			{ "nothing", 1 },
+			{ "look", 40 * KF_NS_PER_MS },
+		},
+	};
+	char text[KF_LAPS_TEXT];
+
+	(void)state;
+	kf_laps_text(&all, text);
+	assert_string_equal(text, "");
+	kf_laps_add(&all, &more);
+	kf_laps_add(&all, &more);
+	kf_laps_text(&all, text);
+	assert_string_equal(text, "run 6 ms, look 80 ms");
+}
+
+static void test_steps_follow_each_other(void **state)
+{
+	struct kf_laps laps = { 0 };
+	uint64_t start_ns = kf_now_ns(), all_ns;
+
+	(void)state;
+	kf_laps_begin(&laps);
+	kf_laps_end(&laps, "one");
+	kf_laps_end(&laps, "two");
+	kf_laps_end(&laps, "one");
+	all_ns = kf_now_ns() - start_ns;
+	assert_int_equal(laps.count, 2);
+	assert_true(laps.lap[0].ns + laps.lap[1].ns <= all_ns);
+	assert_true(laps.since_ns >= start_ns + laps.lap[0].ns +
+		    laps.lap[1].ns);
+}
+
 /* The contract with candidates: these numbers may never change. */
 static void test_dtype_numbers_are_frozen(void **state)
 {
@@ -262,6 +300,8 @@ int main(void)
 		cmocka_unit_test(test_signed_numbers_use_the_whole_text),
 		cmocka_unit_test(test_real_numbers_are_finite_and_whole),
 		cmocka_unit_test(test_times_have_the_unit_that_suits_them),
+		cmocka_unit_test(test_steps_of_one_name_are_added_up),
+		cmocka_unit_test(test_steps_follow_each_other),
 		cmocka_unit_test(test_dtype_names_lead_back_to_their_numbers),
 		cmocka_unit_test(test_dtype_numbers_are_frozen),
 	};
