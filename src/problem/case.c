@@ -81,25 +81,37 @@ static bool is_made(const struct kf_case *kase, size_t i)
 	return kase->fresh && kase->fresh[i].column;
 }
 
+static void raise(enum kf_dtype dtype, int64_t count, char *to)
+{
+	double value[KF_CHUNK];
+
+	read_elements(dtype, to, 0, count, value);
+	for (int64_t i = 0; i < count; i++)
+		value[i] *= 8;
+	write_elements(dtype, value, count, to);
+}
+
 /* The last eighth of the last axis times 8, of what was rounded already. */
 static void raise_tail(const struct making *m, int64_t at, int64_t count,
-		       double *value)
+		       char *to)
 {
+	size_t size = kf_dtype_bytes(m->info->dtype);
 	int64_t row = m->info->shape[m->info->rank - 1];
-	int64_t from = row - (row / 8 ? row / 8 : 1);
+	int64_t from = row - (row / 8 ? row / 8 : 1), i = 0;
 
-	for (int64_t i = 0, place = at % row; i < count; i++, place++) {
-		if (place == row)
-			place = 0;
+	while (i < count) {
+		int64_t place = (at + i) % row, first = i;
+
+		i += (place < from ? from : row) - place;
+		i = i < count ? i : count;
 		if (place >= from)
-			value[i] *= 8;
+			raise(m->info->dtype, i - first,
+			      to + (size_t)first * size);
 	}
 }
 
-/* Elements of one chunk. The products are exact; only the shift and the type
- * round. */
-static void make_in_chunk(const struct making *m, int64_t at, int count,
-			  char *to)
+/* The products are exact; only the shift and the type round. */
+static void make_plain(const struct making *m, int64_t at, int count, char *to)
 {
 	const float *column = m->fresh->column + at % KF_CHUNK;
 	double row = (double)m->fresh->row[at / KF_CHUNK];
@@ -110,11 +122,30 @@ static void make_in_chunk(const struct making *m, int64_t at, int count,
 		value[i] = value[i] * (double)column[i] * row -
 			m->fresh->shift;
 	write_elements(m->info->dtype, value, count, to);
-	if (!m->tail)
-		return;
-	read_elements(m->info->dtype, to, 0, count, value);
-	raise_tail(m, at, count, value);
-	write_elements(m->info->dtype, value, count, to);
+}
+
+/* The same for a whole chunk of float32, of which large inputs consist: with a
+ * fixed length and in one go compilers make vectors of it. */
+static void make_floats(const float *restrict base,
+			const float *restrict column, double row, double shift,
+			float *restrict to)
+{
+	for (int i = 0; i < KF_CHUNK; i++)
+		to[i] = (float)((double)base[i] * (double)column[i] * row -
+				shift);
+}
+
+static void make_in_chunk(const struct making *m, int64_t at, int count,
+			  char *to)
+{
+	if (m->info->dtype == KF_F32 && count == KF_CHUNK)
+		make_floats((const float *)m->base + at, m->fresh->column,
+			    (double)m->fresh->row[at / KF_CHUNK],
+			    m->fresh->shift, (float *)(void *)to);
+	else
+		make_plain(m, at, count, to);
+	if (m->tail)
+		raise_tail(m, at, count, to);
 }
 
 static void make(const struct making *m, int64_t first, int64_t count,
