@@ -14,6 +14,8 @@
 
 #define CALLS_LEAST	12u	/* beside the sets, in a fixed plan */
 
+#define AHEAD		2u	/* processes, while the program is compiled */
+
 #define NOTES_BYTES	2048u
 
 /* Rough speeds of a slow machine, for references never measured. */
@@ -138,10 +140,10 @@ void kf_judgement_release(struct kf_judgement *j)
 static void make_processes(void *arg)
 {
 	static const size_t count[] = {
-		[KF_REACH_NONE] = KF_SESSIONS_AHEAD,
+		[KF_REACH_NONE] = AHEAD,
 		[KF_REACH_BUILD] = 0,
 		[KF_REACH_VALUES] = 1,
-		[KF_REACH_TIME] = KF_SESSIONS_AHEAD,
+		[KF_REACH_TIME] = AHEAD,
 	};
 	struct kf_judgement *j = arg;
 

@@ -258,10 +258,13 @@ static enum kf_code take_worker(struct kf_session_shared *shared,
 {
 	enum kf_code code = KF_OK;
 
-	if (shared->ahead_count)
-		*out = shared->ahead[--shared->ahead_count];
-	else
+	if (shared->ahead_count) {	/* the one that began first */
+		*out = shared->ahead[0];
+		memmove(shared->ahead, shared->ahead + 1,
+			--shared->ahead_count * sizeof(shared->ahead[0]));
+	} else {
 		code = begin_worker(shared, out, err);
+	}
 	return code ? code : kf_worker_load(*out, end, err);
 }
 
@@ -324,7 +327,12 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 static void take_account(struct kf_session_shared *shared,
 			 struct kf_worker *worker)
 {
+	uint64_t start_ns = kf_now_ns();
+
 	kf_worker_stop(worker);
+	kf_logf(shared->req->log, KF_LOG_DEBUG, "process %u of the candidate "
+		"gone in %.1f ms", shared->process_count,
+		(double)(kf_now_ns() - start_ns) / 1e6);
 	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
 }
 

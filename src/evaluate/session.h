@@ -52,7 +52,7 @@ struct kf_check {
 	uint64_t fingerprint;	/* of all outputs' bytes */
 };
 
-#define KF_SESSIONS_AHEAD 2
+#define KF_SESSIONS_AHEAD 3
 
 /* What all processes of one evaluation have in common. */
 struct kf_session_shared {
@@ -78,9 +78,9 @@ struct kf_session_shared {
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
 		const struct kf_evaluate_request *req, struct kf_err *err);
-/* Makes processes that the next sessions will use, up to count in all and
- * fewer for large problems, while there is nothing to run yet. What fails is
- * left to kf_session_start. */
+/* Begins processes that the next sessions will use, up to count in all and
+ * fewer for large problems; they get ready by themselves. What fails is left to
+ * kf_session_start. */
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count);
 /* The program that all sessions load. The host part of a two-part program is
  * recorded here, and left out; *end is what came of that, else GOOD. */

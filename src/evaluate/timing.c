@@ -8,6 +8,7 @@
 
 #define TURNS_MOST		6u	/* of a process with the baseline */
 #define TIMING_NS		(60 * KF_NS_PER_S)
+#define DOUBTED_NS		(10 * KF_NS_PER_S)	/* see is_enough */
 #define DISTURBED_MAX		20u	/* pairs of blocks taken again */
 #define COLD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer: not worth it */
 #define COLD_TRIES		2u
@@ -159,9 +160,19 @@ static bool values_only(const struct kf_judgement *j)
 	return j->req->stop_after == KF_REACH_VALUES;
 }
 
+/* A ratio that is not conclusive whatever its interval needs one, and no
+ * narrow one: each block may cost seconds in which a process starts. */
+static bool is_enough(const struct kf_judgement *j)
+{
+	return j->block_count >= kf_stop_default.block_min &&
+		kf_judgement_doubts(j->req, j->out->in_process) &&
+		kf_now_ns() - j->timing_start_ns > DOUBTED_NS;
+}
+
 static bool timing_done(const struct kf_judgement *j)
 {
-	if (j->failure.fault || !j->calls_left || values_only(j))
+	if (j->failure.fault || !j->calls_left || values_only(j) ||
+	    is_enough(j))
 		return true;
 	if (j->block_count && kf_now_ns() > j->timing_end_ns)
 		return true;
@@ -176,8 +187,10 @@ static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 		TURNS_MOST : 1;
 	enum kf_code code = KF_OK;
 
-	if (!j->timing_end_ns)
-		j->timing_end_ns = kf_now_ns() + TIMING_NS;
+	if (!j->timing_end_ns) {
+		j->timing_start_ns = kf_now_ns();
+		j->timing_end_ns = j->timing_start_ns + TIMING_NS;
+	}
 	while (!code && !timing_done(j) && p->turns < turns) {
 		unsigned count = block_calls(j, p);
 
@@ -248,6 +261,33 @@ static enum kf_code run_cold(struct kf_judgement *j, struct kf_process *p,
 	return code;
 }
 
+/* How many processes will follow this one, as far as can be told. */
+static size_t processes_left(const struct kf_judgement *j,
+			     const struct kf_process *p)
+{
+	size_t block = kf_block_calls(j->call_ns);
+	size_t warm = kf_process_warm_count(p->fresh_count);
+	size_t blocks = (p->fresh_count - warm) / block;
+	size_t need;
+
+	blocks = blocks < 1 ? 1 : blocks > TURNS_MOST ? TURNS_MOST : blocks;
+	if (j->req->call_count_fixed)
+		need = j->calls_left / block;
+	else if (j->block_count < kf_stop_default.block_min)
+		need = kf_stop_default.block_min - j->block_count;
+	else
+		return 1;
+	return need > blocks ? (need - 1) / blocks : 0;
+}
+
+/* A process that opens a device takes far longer for that than for its calls:
+ * the next ones do it while this one works. */
+static void begin_next(struct kf_judgement *j, const struct kf_process *p)
+{
+	if (opens_device(j) && !values_only(j))
+		kf_session_shared_ahead(&j->shared, processes_left(j, p));
+}
+
 static enum kf_code time_process(struct kf_judgement *j, struct kf_process *p,
 				 struct kf_err *err)
 {
@@ -276,8 +316,10 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 	code = kf_process_start(j, first, kf_rng_next(&j->rng), &p, check, err);
 	if (j->timing_end_ns)	/* its start is not measuring */
 		j->timing_end_ns += p.start_ns - start_ns;
-	if (!code && !check->fault)
+	if (!code && !check->fault) {
+		begin_next(j, &p);
 		code = kf_device_share_sets(j, &shared, err);
+	}
 	if (!code && !check->fault)
 		code = kf_process_sets(j, &p, err);
 	kf_lock_release(&shared);

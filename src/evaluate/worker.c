@@ -158,8 +158,9 @@ static uint64_t deadline_ns(struct kf_worker *w, enum kf_host_command command,
 			    uint64_t timeout_ns)
 {
 	bool first = command == KF_HOST_FORWARD && !w->has_run;
-	bool put_off = w->driver->python ||
-		(w->driver->two_part && w->in_process);
+	/* There a vendor's libraries may be loaded, or its compiler work. */
+	bool put_off = w->driver->python || (kf_driver_moves(w->driver) &&
+		(w->in_process || !w->driver->two_part));
 
 	w->has_run |= first;
 	return (first && put_off) || command == KF_HOST_TRACE ?

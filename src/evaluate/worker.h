@@ -142,15 +142,15 @@ struct kf_call_end {
 
 struct kf_worker;
 
-/* Makes the process and its memory, and holds it there: nothing of the
- * candidate is needed yet but the file at artefact_path, which may still be
- * empty and is filled in place before kf_worker_load. So a process can be made
- * while the compiler works. */
+/* Makes the process and its memory, and does not wait until it is there:
+ * nothing of the candidate is needed yet but the file at artefact_path, which
+ * may still be empty and is filled in place before kf_worker_load. So processes
+ * can be made while the compiler works, several at a time. */
 KF_MUST_CHECK enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 		struct kf_worker **out, struct kf_err *err);
-/* Measures the handshake, then loads the artefact. A candidate that cannot be
- * loaded is KF_OK with *end telling so and a dead worker (still to be freed, as
- * it is after a failure). */
+/* Waits for the process, measures the handshake, then loads the artefact. A
+ * candidate that cannot be loaded is KF_OK with *end telling so and a dead
+ * worker (still to be freed, as it is after a failure). */
 KF_MUST_CHECK enum kf_code kf_worker_load(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 /* Both; *out is NULL after a failure. */

@@ -306,8 +306,6 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	}
 	w->hello_fd = pair[0];
 	code = place(spec, w, pair[1], err);
-	if (!code)
-		code = wait_for_hello(w, err);
 	kf_laps_end(&w->laps, "start");
 out:
 	if (pair[1] >= 0)
@@ -327,7 +325,10 @@ enum kf_code kf_worker_load(struct kf_worker *w, struct kf_call_end *end,
 
 	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
 	kf_laps_begin(&w->laps);
-	code = own_command(w, KF_HOST_READY, &took_ns, err);
+	code = wait_for_hello(w, err);
+	kf_laps_end(&w->laps, "wait");
+	if (!code)
+		code = own_command(w, KF_HOST_READY, &took_ns, err);
 	if (!code)
 		code = calibrate(w, err);
 	kf_laps_end(&w->laps, "handshakes");
