@@ -44,6 +44,8 @@ DIFFERENCE = {".cu": "\n__device__ int unused_{0}(int x) "
               ".py": "\nUNUSED = {0}\n"}
 CALLS = 100
 RESIDENT = 7
+SMALL = ("--set", "rows=64")		# 263 kB in and out
+WHOLE = "two-part, 8.4 MB in and out"	# the example as it is
 # Programs whose times are compared, with the sizes at which they take over 50 us:
 # the example and first replies of a model (bench/results/h100).
 EXAMPLE_SIZE = ("--set", "rows=32768")
@@ -144,26 +146,35 @@ def median_of(rows):
 
 
 def verdict_part(figures, scratch):
-    first = verify(figures, EXAMPLE, sources(scratch, "two-part", 0), "-p",
-                   "cuda", "--calls", CALLS)
-    yield "first, with bundle and baseline", facts_of(first)
+    for name, size in (("first, with bundle and baseline", SMALL),
+                       (f"first, {WHOLE}", ())):
+        yield name, facts_of(verify(
+            figures, EXAMPLE, sources(scratch, "two-part", 0), *size, "-p",
+            "cuda", "--calls", CALLS))
     rows = {form: [] for form in FORMS}
     for turn in range(max(repeats for _, repeats in FORMS.values())):
         for form, (_, repeats) in FORMS.items():
             if turn >= repeats:
                 continue
             rows[form].append(facts_of(verify(
-                figures, EXAMPLE, sources(scratch, form, turn + 1), "-p",
-                "cuda", "--calls", CALLS, "--baseline", "stored")))
+                figures, EXAMPLE, sources(scratch, form, turn + 1), *SMALL,
+                "-p", "cuda", "--calls", CALLS, "--baseline", "stored")))
             yield form, median_of(rows[form])
+    whole = []
+    for turn in range(FORMS["two-part"][1]):
+        whole.append(facts_of(verify(
+            figures, EXAMPLE, sources(scratch, "two-part", 100 + turn), "-p",
+            "cuda", "--calls", CALLS, "--baseline", "stored")))
+        yield WHOLE, median_of(whole)
     for form in ("two-part", "cu"):
         yield f"{form}, resident", resident(figures, scratch, form)
 
 
 def resident(figures, scratch, form):
     """One request after another to a judge that stays; the first opens all."""
-    command = [KFORGE, "judge", "--jsonl", EXAMPLE, "-p", "cuda", "--form",
-               form, "--calls", CALLS, "--baseline", "stored", "--jobs", 1]
+    command = [KFORGE, "judge", "--jsonl", EXAMPLE, *SMALL, "-p", "cuda",
+               "--form", form, "--calls", CALLS, "--baseline", "stored",
+               "--jobs", 1]
     took = []
     with subprocess.Popen([str(word) for word in command], text=True,
                           stdin=subprocess.PIPE,

@@ -57,6 +57,7 @@ static struct script {
 	/* what was seen */
 	const char *artefact_path;
 	unsigned begun, processes, prepares, stopped, freed, baseline_calls;
+	unsigned begun_at_first;	/* when the first call is made */
 	unsigned calls, calls_repeated, traces;
 	unsigned cold_calls, baseline_cold_calls;
 	bool cold, baseline_cold;
@@ -211,7 +212,8 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 {
 	(void)worker;
 	script.timeout_ns = timeout_ns;
-	script.calls++;
+	if (!script.calls++)
+		script.begun_at_first = script.begun;
 	script.call++;
 	script.calls_since_baseline++;
 	note_seen();
@@ -1453,6 +1455,38 @@ static void test_large_problems_make_fewer_processes_ahead(void **state)
 	}
 }
 
+static void test_processes_of_a_device_begin_while_others_work(void **state)
+{
+	static const struct {
+		const char *device;
+		enum kf_reach stop_after;
+		unsigned calls, stock, begun_at_first;
+	} row[] = {
+		{ NULL, KF_REACH_TIME, 0, STOCK, 2 },	/* while compiled */
+		{ "cuda", KF_REACH_VALUES, 0, STOCK, 1 },
+		{ "cuda", KF_REACH_TIME, 0, STOCK, 2 },
+		{ "cuda", KF_REACH_TIME, 0, 10, 4 },
+		{ "cuda", KF_REACH_TIME, 20, 40, 2 },
+		{ "cuda", KF_REACH_TIME, 100, 10, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->driver.torch_device = row[i].device;
+		w->req.stop_after = row[i].stop_after;
+		w->req.call_count_fixed = row[i].calls;
+		w->bundle.stock_count = row[i].stock;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(script.begun_at_first, row[i].begun_at_first);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
 static void test_a_verdict_names_its_judge(void **state)
 {
 	struct world *w = world_new();
@@ -1548,6 +1582,8 @@ int main(void)
 		cmocka_unit_test(test_a_process_that_died_ahead_is_replaced),
 		cmocka_unit_test(
 			test_large_problems_make_fewer_processes_ahead),
+		cmocka_unit_test(
+			test_processes_of_a_device_begin_while_others_work),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_a_baseline_is_told_in_words),
 		cmocka_unit_test(test_states_have_names),
