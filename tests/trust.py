@@ -28,6 +28,14 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("KF_BUILD", "build")
 KFORGE = str(BUILD / "kforge")
+# A judge without some of its defences (tests/cheats/weaken.c).
+WEAK_KFORGE = str(BUILD / "cheats" / "kforge")
+# What a large language model answered cold, as it came.
+REPLIES = ROOT / "bench" / "results" / "suite" / "replies.jsonl"
+VECTORS = {"_mm512": "avx512f", "_mm256": "avx2"}
+# Correct programs of ours, one for each problem.
+PROGRAMS = ROOT / "tests" / "data" / "programs"
+FENCE = re.compile(r"```c[^\n]*\n(.*?)```", re.S)
 # Stands before every program of one file.
 PREFIX = ROOT / "tests" / "trust.h"
 # What launches kernels that stand alone.
@@ -147,6 +155,41 @@ def read_comment(path):
         elif line and not facts:
             story.append(line)
     return " ".join(story), facts
+
+
+def replies():
+    """What REPLIES holds: problem, attempt, text."""
+    for line in REPLIES.read_text(encoding="utf-8").splitlines():
+        reply = json.loads(line)
+        if "attempt" in reply:
+            yield reply
+
+
+def program_of(reply):
+    """Its only block of C, or None."""
+    blocks = FENCE.findall(reply["text"])
+    return blocks[0] if len(blocks) == 1 else None
+
+
+def problem_path(name):
+    """The PyTorch file of that name, or the C problem."""
+    files = sorted((ROOT / "problems").glob(f"level*/{name}.py"))
+    return str(files[0] if files else ROOT / "problems" / "c" / name)
+
+
+def processor_flags():
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8",
+                                                       errors="replace")
+    except OSError:
+        return set()
+    return set(re.search(r"^flags\s*:(.*)$|\Z", text, re.M)[0].split())
+
+
+def lacking(text, have):
+    """Of the instructions that a program uses those that are not in have."""
+    return [flag for word, flag in VECTORS.items()
+            if word in text and flag not in have]
 
 
 def has_nvcc():
