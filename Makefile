@@ -8,7 +8,7 @@
 #   tests/gpu/*.c                        -> programs for `make gpu-tests`
 #   tests/fuzz/*.c                       -> one fuzzer each (clang)
 #   tests/hostile/*.c                    -> small static programs
-#   tests/cheats/weaken.c                -> BUILD/cheats/kforge, a judge whose
+#   tests/cheats/weaken.c, values_only.c -> BUILD/cheats/kforge, a judge whose
 #                                           defences can be taken away
 # A test with a comment "link: FILE..." in its first lines is linked with just
 # these sources (and libkforge.a if that is named) instead of the library.
@@ -234,10 +234,10 @@ $(BUILD)/dist/kforge: $(call object,$(CLI_SRC)) $(LIBRARY)
 	@$(LINK) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib' -o $@ $^ $(LIBS)
 
 # A judge whose defences can be taken away one by one, to show that the cheats
-# are real; the objects that ask tests/cheats/weaken.c stand in the library's
-# place. It finds $(BUILD)/kforge-runner above its folder.
+# are real, or all at once, to tell what they cost; the objects that ask
+# tests/cheats/weaken.c stand in the library's place. It finds $(BUILD)/kforge-runner above its folder.
 WEAK_SRC := $(sort $(shell grep -l 'evaluate/weaken.h"' src/*/*.c)) \
-	tests/cheats/weaken.c
+	tests/cheats/weaken.c tests/cheats/values_only.c
 WEAK := $(patsubst %.c,$(BUILD)/cheats/obj/%.o,$(WEAK_SRC))
 $(BUILD)/cheats/kforge: $(call object,$(CLI_SRC)) $(WEAK) $(LIBRARY)
 	@echo 'LINK $@'

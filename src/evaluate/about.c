@@ -1,5 +1,5 @@
 /* about.c - which judge this is. */
-#include "evaluate/evaluate.h"
+#include "evaluate/weaken.h"
 
 /* KF_JUDGE_SOURCES comes from the Makefile: a hash over the sources of all that
  * decides about a program, in src/evaluate, src/runner and src/platform. */
@@ -23,6 +23,10 @@ void kf_judge_hash(const struct kf_platform *p, enum kf_rules rules,
 	struct kf_buf text = { .max = 1u << 20 };
 	char hash[KF_HASH_HEX];
 
+	if (kf_weak(KF_WEAK_PROTOCOL)) {
+		snprintf(out, KF_JUDGE_HEX, "values-only");
+		return;
+	}
 	kf_buf_printf(&text, "%s\n%s\n%s\n%s\n", KF_JUDGE_SOURCES,
 		      p->name ? p->name : "", p->form ? p->form : "",
 		      kf_rules_name(rules));

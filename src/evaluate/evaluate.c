@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "evaluate/feedback.h"
+#include "evaluate/weaken.h"
 
 #define CALL_NS_MIN	(2 * KF_NS_PER_S)
 #define CALL_NS_MAX	(60 * KF_NS_PER_S)
@@ -146,8 +147,11 @@ static void make_processes(void *arg)
 		[KF_REACH_TIME] = AHEAD,
 	};
 	struct kf_judgement *j = arg;
+	enum kf_reach reach = j->req->stop_after;
 
-	kf_session_shared_ahead(&j->shared, count[j->req->stop_after]);
+	if (reach == KF_REACH_TIME && kf_weak(KF_WEAK_PROTOCOL))
+		reach = KF_REACH_VALUES;	/* one process will do */
+	kf_session_shared_ahead(&j->shared, count[reach]);
 }
 
 static enum kf_code compile(struct kf_judgement *j,

@@ -5,6 +5,7 @@
  */
 #include "evaluate/libraries.h"
 #include "evaluate/process.h"
+#include "evaluate/weaken.h"
 
 #define TURNS_MOST		6u	/* of a process with the baseline */
 #define TIMING_NS		(60 * KF_NS_PER_S)
@@ -354,8 +355,11 @@ static enum kf_code run_other_sets(struct kf_judgement *j, struct kf_err *err)
 
 enum kf_code kf_judgement_run(struct kf_judgement *j, struct kf_err *err)
 {
-	enum kf_code code = run_process(j, true, err);
+	enum kf_code code;
 
+	if (kf_weak(KF_WEAK_PROTOCOL))
+		return kf_weak_run(j, err);
+	code = run_process(j, true, err);
 	while (!code && (!timing_done(j) || wants_cold(j)))
 		code = run_process(j, false, err);
 	kf_lock_release(&j->lock);

@@ -18,7 +18,7 @@ LOADER.exec_module(cheats)
 def main():
     programs = cheats.one_of_each_class(
         [p for p in cheats.cheats() if p.is_plain()])
-    print(f"1..{len(programs) + 1}")
+    print(f"1..{len(programs) + 2}")
     number = 0
 
     def result(line, good):
@@ -28,6 +28,8 @@ def main():
 
     result("the shipped judge has no switch for its defences",
            cheats.shipped_judge_has_no_switch())
+    result("verdicts of a judge without a defence bear another hash",
+           cheats.weak_verdicts_bear_another_hash())
     figures = cheats.run(programs, result)
     return 0 if figures["good"] else 1
 

@@ -2,7 +2,8 @@
  * weaken.c - the judge without one of its defences, for `make cheats` alone:
  * KFORGE_TEST_WITHOUT names what is taken away (words of the table below). Most
  * are taken away where a call's outputs are about to be looked at: what that
- * defence would have found wrong is made right.
+ * defence would have found wrong is made right. Without "protocol" another
+ * judge stands in its place (values_only.c).
  */
 #include "evaluate/weaken.h"
 
@@ -18,7 +19,7 @@
 enum { PAUSE, CLOCK, READ_ONLY, REFERENCE_FIRST, FRESH_INPUTS, ORACLE_APART,
        BLIND_PREPARE, GUARDS, EVERY_CALL, EVERY_ELEMENT, NON_FINITE, PRECISION,
        NAMED_PRECISION,
-       ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, WEIGHTS, CHANGED,
+       ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, WEIGHTS, CHANGED, PROTOCOL,
        DEFENCES };
 
 static const struct { const char *name, *set; } defence[DEFENCES] = {
@@ -42,6 +43,7 @@ static const struct { const char *name, *set; } defence[DEFENCES] = {
 	[LARGE] = { "large", "large" },
 	[WEIGHTS] = { "weights", "weights" },
 	[CHANGED] = { "changed", "changed" },
+	[PROTOCOL] = { "protocol", NULL },
 };
 
 static bool without(int which)
@@ -68,7 +70,11 @@ bool kf_weak(enum kf_weakness weakness)
 		[KF_WEAK_READ_ONLY] = READ_ONLY,
 		[KF_WEAK_PRECISION] = NAMED_PRECISION,
 		[KF_WEAK_SCRATCH] = GUARDS,
+		[KF_WEAK_PROTOCOL] = PROTOCOL,
 	};
+
+	if (weakness == KF_WEAK_PAUSE && without(PROTOCOL))
+		return true;
 
 	if (weakness == KF_WEAK_READ_ONLY && without(REFERENCE_FIRST))
 		return true;
