@@ -2,10 +2,17 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE	/* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #define THREADS_MAX 64
 #define PART_BYTES ((size_t)8 << 20)	/* smaller ones are not worth a thread */
 #define PATTERN_STEP ((size_t)1 << 16)
+#define PAGES_BYTES ((size_t)32 << 20)	/* for one thread */
 
 struct loop {
 	void (*work)(void *arg, size_t i);
@@ -121,4 +128,69 @@ void kf_parallel_fill(void *data, size_t bytes, uint32_t pattern)
 	struct bytes b = { .to = data, .bytes = bytes, .pattern = pattern };
 
 	kf_parallel(parts_of(bytes), fill_part, &b);
+}
+
+/* --- pages ---------------------------------------------------------------- */
+
+struct pages {
+	unsigned char *data;
+	size_t bytes;
+	bool writable;
+};
+
+static size_t pages_bytes(const struct pages *p, size_t part)
+{
+	size_t left = p->bytes - part * PAGES_BYTES;
+
+	return left < PAGES_BYTES ? left : PAGES_BYTES;
+}
+
+/* Older kernels must see them touched; nothing reads them meanwhile. */
+static void touch(volatile unsigned char *data, size_t bytes, bool writable)
+{
+	const size_t page = 4096;
+
+	for (size_t at = 0; at < bytes; at += page) {
+		unsigned char byte = data[at];
+
+		if (writable)
+			data[at] = byte;
+	}
+}
+
+static void make_pages(void *arg, size_t part)
+{
+	const struct pages *p = arg;
+	unsigned char *data = p->data + part * PAGES_BYTES;
+	size_t bytes = pages_bytes(p, part);
+
+	if (madvise(data, bytes, p->writable ? MADV_POPULATE_WRITE :
+		    MADV_POPULATE_READ))
+		touch(data, bytes, p->writable);
+}
+
+static void forget_pages(void *arg, size_t part)
+{
+	const struct pages *p = arg;
+
+	(void)madvise(p->data + part * PAGES_BYTES, pages_bytes(p, part),
+		      MADV_DONTNEED);
+}
+
+static void each_part(void *data, size_t bytes, bool writable,
+		      void (*work)(void *arg, size_t part))
+{
+	struct pages p = { data, bytes, writable };
+
+	kf_parallel((bytes + PAGES_BYTES - 1) / PAGES_BYTES, work, &p);
+}
+
+void kf_parallel_make_pages(void *data, size_t bytes, bool writable)
+{
+	each_part(data, bytes, writable, make_pages);
+}
+
+void kf_parallel_forget_pages(void *data, size_t bytes)
+{
+	each_part(data, bytes, true, forget_pages);
 }

@@ -18,4 +18,11 @@ void kf_parallel_copy(void *to, const void *from, size_t bytes);
 bool kf_parallel_same(const void *a, const void *b, size_t bytes);
 void kf_parallel_fill(void *data, size_t bytes, uint32_t pattern);
 
+/* Pages of a mapping, on several processors where there are many: data begins
+ * on one. make: they are there and in our tables, for writing too if that is
+ * so; else each is cleared, or found, when it is first used. forget: they leave
+ * our tables, which is most of the work of unmapping them. */
+void kf_parallel_make_pages(void *data, size_t bytes, bool writable);
+void kf_parallel_forget_pages(void *data, size_t bytes);
+
 #endif

@@ -54,15 +54,16 @@ static enum kf_code shared_init(struct kf_shared *s, const char *name,
 		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return kf_fail_errno(err, "cannot make %zu bytes of shared "
 				     "memory", s->bytes);
-	/* Populated here, so that the pages are counted as ours and not as the
-	 * candidate's. */
-	s->data = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_POPULATE, s->fd, 0);
+	s->data = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       s->fd, 0);
 	if (s->data == MAP_FAILED) {
 		s->data = NULL;
 		return kf_fail_errno(err, "cannot map %zu bytes of shared "
 				     "memory", s->bytes);
 	}
+	/* Here, so that the pages are counted as ours and not as the
+	 * candidate's; on all processors, for each page is cleared. */
+	kf_parallel_make_pages(s->data, s->bytes, true);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
 	read_only = read_only && !kf_weak(KF_WEAK_READ_ONLY);
 	s->pass_fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
@@ -73,8 +74,10 @@ static enum kf_code shared_init(struct kf_shared *s, const char *name,
 
 static void shared_release(struct kf_shared *s)
 {
-	if (s->data)
+	if (s->data) {
+		kf_parallel_forget_pages(s->data, s->bytes);
 		munmap(s->data, s->bytes);
+	}
 	if (s->pass_fd >= 0)
 		close(s->pass_fd);
 	if (s->fd >= 0)
@@ -264,9 +267,15 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 	kf_random_bytes(&a->rng, sizeof(a->rng));
 	/* Reading a little too far gives no convenient zero. */
 	a->besides = (unsigned)(kf_rng_next(&a->rng) % KF_COUNT(beside));
-	kf_parallel_fill(a->inputs.data, a->inputs.bytes, beside[a->besides]);
-	kf_arena_poison(a);
+	kf_arena_change_beside(a);
 	return KF_OK;
+}
+
+static void release_tensors(void *arg, size_t which)
+{
+	struct kf_arena *a = arg;
+
+	shared_release(which ? &a->outputs : &a->inputs);
 }
 
 void kf_arena_release(struct kf_arena *a)
@@ -279,8 +288,7 @@ void kf_arena_release(struct kf_arena *a)
 	free(a->out);
 	free(a->weight);
 	free(a->in);
-	shared_release(&a->outputs);
-	shared_release(&a->inputs);
+	kf_parallel(2, release_tensors, a);
 	shared_release(&a->reply);
 	shared_release(&a->request);
 	kf_arena_empty(a);

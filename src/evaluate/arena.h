@@ -38,7 +38,8 @@ struct kf_arena {
 
 /* {.fd = -1} everywhere: releasing it is safe. */
 void kf_arena_empty(struct kf_arena *arena);
-/* Makes the memory and writes the request for these shapes. */
+/* Makes the memory, writes the request for these shapes, and fills what lies
+ * beside inputs and weights. Outputs hold nothing before they are poisoned. */
 KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
 		const struct kf_bundle *bundle, const char *driver,
 		const char *device, uint64_t memory_max, uint32_t spins,

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parallel.h"
+
 static const struct {
 	const char *name;
 	/* No code of a candidate's is in the process when it ends. */
@@ -32,12 +34,13 @@ void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		return NULL;
 	}
 	data = mmap(NULL, (size_t)st.st_size,
-		    writable ? PROT_READ | PROT_WRITE : PROT_READ,
-		    MAP_SHARED | MAP_POPULATE, fd, 0);
+		    writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		    fd, 0);
 	if (data == MAP_FAILED) {
 		kf_fail_errno(err, "cannot map descriptor %d", fd);
 		return NULL;
 	}
+	kf_parallel_make_pages(data, (size_t)st.st_size, writable);
 	*bytes = (uint64_t)st.st_size;
 	return data;
 }

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/half.h"
 #include "base/parallel.h"
@@ -54,6 +56,45 @@ static void test_bytes_are_copied_compared_filled(void **state)
 	assert_true(kf_parallel_same(a, b, LARGE - 1));
 	free(a);
 	free(b);
+}
+
+static size_t resident(void *data, size_t bytes)
+{
+	size_t count = bytes / 4096, found = 0;
+	unsigned char *is = kf_alloc(count);
+
+	assert_int_equal(mincore(data, bytes, is), 0);
+	for (size_t i = 0; i < count; i++)
+		found += is[i] & 1;
+	free(is);
+	return found;
+}
+
+#define PAGES_BYTES ((size_t)40 << 20)	/* more than one thread's */
+
+static void test_pages_are_made_and_what_they_hold_stays(void **state)
+{
+	int fd = memfd_create("kforge-test", MFD_CLOEXEC);
+	unsigned char *data, *other;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, PAGES_BYTES), 0);
+	data = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    0);
+	other = mmap(NULL, PAGES_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(data, MAP_FAILED);
+	assert_ptr_not_equal(other, MAP_FAILED);
+	assert_int_equal(resident(data, PAGES_BYTES), 0);
+	kf_parallel_make_pages(data, PAGES_BYTES, true);
+	assert_int_equal(resident(data, PAGES_BYTES), PAGES_BYTES / 4096);
+	kf_parallel_fill(data, PAGES_BYTES, 0x01020304);
+	kf_parallel_make_pages(other, PAGES_BYTES, false);
+	kf_parallel_forget_pages(data, PAGES_BYTES);
+	assert_true(kf_parallel_same(data, other, PAGES_BYTES));
+	assert_int_equal(data[PAGES_BYTES - 1], 1);
+	munmap(data, PAGES_BYTES);
+	munmap(other, PAGES_BYTES);
+	close(fd);
 }
 
 /* --- half types ----------------------------------------------------------- */
@@ -374,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_number_is_worked_on_once),
 		cmocka_unit_test(test_bytes_are_copied_compared_filled),
+		cmocka_unit_test(test_pages_are_made_and_what_they_hold_stays),
 		cmocka_unit_test(test_every_half_survives_both_ways),
 		cmocka_unit_test(test_half_types_round_to_nearest_even),
 		cmocka_unit_test(test_inputs_are_made_of_the_kept_ones),
