@@ -113,6 +113,11 @@ struct kf_shared_memory {
 	uint64_t inputs_bytes;
 	void *outputs;			/* outputs, with guards between them */
 	uint64_t outputs_bytes;
+	/* Of drivers that fill outputs, may be NULL. Unless *pattern is 0 every
+	 * output is to hold its bytes, again and again from its start, before
+	 * a call; only the guards are then as they are to be. Both halves of it
+	 * are the same. It changes from call to call. */
+	const uint32_t *pattern;
 };
 
 /* One operation of a call, as it went: for profiles. NaN: unknown. */
@@ -280,6 +285,9 @@ struct kf_driver {
 	 * in shared memory now, to the device; scratch gets a pattern; caches
 	 * are flushed. prepare brings the weights itself. */
 	enum kf_code (*upload)(struct kf_device *dev, struct kf_err *err);
+	/* upload heeds kf_shared_memory.pattern: large outputs are filled where
+	 * they are, and not in shared memory first. */
+	bool fills_outputs;
 	/* Outputs and guards back into shared memory. *changed is where, in
 	 * inputs, the device's copy first differs: UINT64_MAX if nowhere. */
 	enum kf_code (*download)(struct kf_device *dev, uint64_t *changed,

@@ -62,6 +62,7 @@ class Request(ctypes.Structure):
                 ("total_bytes", ctypes.c_uint64),
                 ("in_bytes", ctypes.c_uint64), ("out_bytes", ctypes.c_uint64),
                 ("memory_max", ctypes.c_uint64),
+                ("pattern", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("in_count", ctypes.c_uint32),
                 ("weight_count", ctypes.c_uint32),
                 ("out_count", ctypes.c_uint32),

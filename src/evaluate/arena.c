@@ -9,7 +9,8 @@
 #include "evaluate/weaken.h"
 
 /*
- * What outputs hold before a call, in turn. The first is a NaN as float32,
+ * What outputs hold before a call, in turn; both halves of a pattern are the
+ * same (kf_shared_memory). The first is a NaN as float32,
  * float64, float16 and bfloat16; the second a large finite number in each of
  * them. Neither is 0 or 1 as a bool. Two of them, so that a program cannot
  * leave one in place that happens to be right.
@@ -345,13 +346,16 @@ void kf_arena_poison(struct kf_arena *a)
 	a->pattern = patterns[a->poisoned % KF_COUNT(patterns)];
 	a->guard = guards[a->poisoned++ % KF_COUNT(guards)];
 	a->sampled = false;
+	if (a->filled_there)
+		kf_arena_request(a)->pattern = a->pattern;
 	for (size_t i = 0; i < a->out_count; i++) {
 		size_t end = a->out[i].offset + a->out[i].bytes;
 
 		guard_of(a, i, &before, &after);
 		memset(data + before, a->guard, a->out[i].offset - before);
-		kf_parallel_fill(data + a->out[i].offset, a->out[i].bytes,
-				 a->pattern);
+		if (!a->filled_there)
+			kf_parallel_fill(data + a->out[i].offset,
+					 a->out[i].bytes, a->pattern);
 		memset(data + end, a->guard, after - end);
 	}
 }

@@ -28,6 +28,8 @@ struct kf_arena {
 	uint32_t pattern;		/* of outputs, for this call */
 	unsigned char guard;		/* around them */
 	unsigned poisoned;		/* how often */
+	bool filled_there;		/* outputs, where the driver has them: here
+					   only the guards are set */
 	unsigned besides;		/* what lies beside inputs: which of all */
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;

@@ -101,6 +101,7 @@ static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 		.inputs_bytes = r->in_bytes,
 		.outputs = s->outputs,
 		.outputs_bytes = r->out_bytes,
+		.pattern = &r->pattern,
 	};
 	return kf_driver_attach(s->driver, s->device, memory, &tensors, err);
 }

@@ -128,6 +128,8 @@ struct kf_host_request {
 	uint64_t total_bytes;		/* of this and what follows */
 	uint64_t in_bytes, out_bytes;	/* of the arenas */
 	uint64_t memory_max;		/* for kf_temp and kf_keep */
+	uint32_t pattern;		/* kf_shared_memory.pattern; for UPLOAD */
+	uint32_t reserved;
 	uint32_t in_count, weight_count, out_count, scalar_count;
 	uint64_t names_bytes;
 	char driver[32], device[32];

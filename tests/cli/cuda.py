@@ -49,6 +49,17 @@ def test_half_of_the_work_is_a_mismatch(scratch):
     assert result.status == EXIT["mismatch"], result
 
 
+def test_large_outputs_are_filled_on_the_device(scratch):
+    options = ("--set", "COUNT=300001",
+               *(word for word in FAST if word not in ("--size", "test")))
+    result = verify(scratch, options=options)
+    assert result.json()["state"] == "correct", result
+    result = verify(scratch, options=options,
+                    host=HOST.replace("n + 255", "n / 2 + 255"))
+    assert reason(result) == "mismatch: unwritten", result
+    assert "149985 of 300001 elements were not written" in result.out, result
+
+
 def test_wrong_arguments_are_told(scratch):
     result = verify(scratch, host=HOST.replace("KF_I64(n)", "KF_I32(n)"))
     assert result.status == EXIT["runtime_error"], result

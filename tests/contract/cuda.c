@@ -87,6 +87,40 @@ static void test_scratch_is_poisoned_before_every_call(void **state)
 	world_release(&w);
 }
 
+/* In turn by two patterns, an odd number of bytes, and with what shared memory
+ * holds around them; 0: as they are there. */
+static void test_outputs_are_filled_where_they_are(void **state)
+{
+	static const uint32_t patterns[] = { 0xfff1fff1u, 0x7a3c7a3cu, 0 };
+	const size_t bytes = FLOATS_BYTES - 1;
+	uint32_t pattern;
+	struct world w;
+
+	world_init(&w, *state);
+	w.memory.pattern = &pattern;
+	w.out.dtype = KF_U8;
+	w.out.shape[0] = (int64_t)bytes;
+	w.plans.forward.buffer[OUT].bytes = bytes;
+	world_start(&w);
+	assert_true(w.f->driver->fills_outputs);
+	for (size_t k = 0; k < KF_COUNT(patterns); k++) {
+		unsigned char *at = w.memory.outputs, word[sizeof(pattern)];
+
+		pattern = patterns[k];
+		memcpy(word, &pattern, sizeof(pattern));
+		memset(at, POISON, OUTPUTS_BYTES);
+		world_call(&w);
+		for (size_t i = 0; i < OUTPUTS_BYTES; i++) {
+			bool inside = i >= OUTPUT_AT && i < OUTPUT_AT + bytes;
+
+			if (at[i] != (inside && pattern ?
+				      word[(i - OUTPUT_AT) % 4] : POISON))
+				fail_msg("pattern %zu, byte %zu", k, i);
+		}
+	}
+	world_release(&w);
+}
+
 static void test_fills_of_every_width(void **state)
 {
 	static const struct { uint32_t width; uint64_t value; } rows[] = {
@@ -1111,6 +1145,7 @@ static const struct CMUnitTest cases[] = {
 	CASE(values_are_right_with_fresh_data),
 	CASE(order_and_scratch),
 	CASE(scratch_is_poisoned_before_every_call),
+	CASE(outputs_are_filled_where_they_are),
 	CASE(fills_of_every_width),
 	CASE(a_struct_by_value),
 	CASE(a_hundred_launches),

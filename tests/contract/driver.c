@@ -170,7 +170,7 @@ static void attach(const struct fixture *f, struct kf_device *dev,
 	const struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
 	const struct kf_call tensors = make_call(&in, &out);
 	const struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
-					    sizeof(d->y) };
+					    sizeof(d->y), NULL };
 	struct kf_err err = { 0 };
 
 	if (kf_driver_attach(f->driver, dev, &m, &tensors, &err))
@@ -622,7 +622,7 @@ static void test_tensors_lie_in_what_is_attached(void **state)
 	struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
 	struct kf_call call = make_call(&in, &out);
 	struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
-				      sizeof(d->y) };
+				      sizeof(d->y), NULL };
 	struct kf_device *dev = NULL;
 	uint64_t changed;
 

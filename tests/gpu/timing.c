@@ -133,7 +133,7 @@ static void large_init(struct large *l, struct fixture *f)
 	*l = (struct large) { .f = f };
 	l->memory = (struct kf_shared_memory) {
 		shared_block(LARGE_BYTES), LARGE_BYTES,
-		shared_block(LARGE_BYTES), LARGE_BYTES,
+		shared_block(LARGE_BYTES), LARGE_BYTES, NULL,
 	};
 	l->in = floats((void *)(uintptr_t)l->memory.inputs, NULL);
 	l->out = floats(l->memory.outputs, NULL);

@@ -44,7 +44,7 @@ static enum kf_code find_tensors(const struct kf_shared_memory *m,
 }
 
 static const struct kf_shared_memory shared = {
-	inputs, sizeof(inputs), outputs, sizeof(outputs)
+	inputs, sizeof(inputs), outputs, sizeof(outputs), NULL
 };
 
 static void test_tensors_are_found(void **state)

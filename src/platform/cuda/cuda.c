@@ -30,6 +30,7 @@ const struct kf_driver kf_driver_cuda = {
 	.two_part = true,
 	.attach = kf_cuda_attach,
 	.upload = kf_cuda_upload,
+	.fills_outputs = true,
 	.download = kf_cuda_download,
 	.device_ns = kf_cuda_device_ns,
 	.host_ns = kf_cuda_host_ns,

@@ -198,6 +198,53 @@ static int flush_cache(struct kf_device *dev)
 			      dev->flush_bytes, dev->stream);
 }
 
+static int fill(struct kf_device *dev, uint64_t offset, uint64_t bytes,
+		uint32_t pattern)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	uint64_t at = dev->arena[KF_TWOPART_OUTPUTS] + offset;
+	int result = 0;
+
+	if (bytes / 2)
+		result = api->fill16(at, (unsigned short)pattern, bytes / 2,
+				     dev->stream);
+	if (!result && bytes % 2)
+		result = api->fill8(at + bytes - 1, (unsigned char)pattern, 1,
+				    dev->stream);
+	return result;
+}
+
+static int send_outputs(struct kf_device *dev, uint64_t from, uint64_t to)
+{
+	if (from >= to)
+		return 0;
+	return dev->api.copy_to_device(dev->arena[KF_TWOPART_OUTPUTS] + from,
+				       (char *)dev->shared.outputs + from,
+				       to - from, dev->stream);
+}
+
+/* What lies between outputs is sent in any case. They lie in order. */
+static int set_outputs(struct kf_device *dev)
+{
+	const struct kf_shared_memory *m = &dev->shared;
+	const struct kf_twopart_tensors *t = &dev->tensors;
+	uint32_t pattern = m->pattern ? *m->pattern : 0;
+	uint64_t done = 0;
+	int result = 0;
+
+	for (uint32_t i = 0; pattern && i < t->bytes.out_count && !result;
+	     i++) {
+		if (t->out[i] == UINT64_MAX)
+			continue;
+		result = send_outputs(dev, done, t->out[i]);
+		done = t->out[i] + t->bytes.out_bytes[i];
+		if (!result)
+			result = fill(dev, t->out[i], t->bytes.out_bytes[i],
+				      pattern);
+	}
+	return result ? result : send_outputs(dev, done, m->outputs_bytes);
+}
+
 /* The digest comes before the flush, for it reads all inputs. */
 enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 {
@@ -213,10 +260,8 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 					     m->inputs,
 					     dev->tensors.weights_from,
 					     dev->stream);
-	if (!result && m->outputs_bytes)
-		result = api->copy_to_device(dev->arena[KF_TWOPART_OUTPUTS],
-					     m->outputs, m->outputs_bytes,
-					     dev->stream);
+	if (!result)
+		result = set_outputs(dev);
 	code = kf_cuda_check(api, result, "copy to the device", err);
 	if (!code)
 		code = kf_cuda_fill_scratch(dev, &dev->layout.forward_temp,

@@ -238,6 +238,7 @@ const struct kf_driver kf_driver_cuda_free = {
 	.tidy = free_tidy,
 	.attach = kf_cuda_attach,
 	.upload = kf_cuda_upload,
+	.fills_outputs = true,
 	.download = kf_cuda_download,
 	.fault = kf_cuda_fault,
 	.trace = free_trace,
