@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What judging costs on a CUDA device, and whether its times are right.
 
-    verdict   from source to verdict, the bundle and the baseline made before, in
-              each form; and the next verdict of a judge that stays (--jsonl)
+    verdict   from source to verdict, the bundle and the baseline made before, of
+              two parts and of free form; and the next verdict of a judge that
+              stays (--jsonl)
+    python    from source to verdict of PyTorch modules
     repeat    one program judged five times: how far apart are its times?
     events    the same program, exported as a PyTorch module and timed by PyTorch's
               CUDA events on fresh inputs with a cold L2 cache
@@ -145,21 +147,29 @@ def median_of(rows):
             "rows": rows}
 
 
+def in_turn(figures, scratch, names):
+    rows = {form: [] for form in names}
+    for turn in range(max(FORMS[form][1] for form in names)):
+        for form in names:
+            if turn >= FORMS[form][1]:
+                continue
+            rows[form].append(facts_of(verify(
+                figures, EXAMPLE, sources(scratch, form, turn + 1), *SMALL,
+                "-p", "cuda", "--calls", CALLS, "--baseline", "stored")))
+            yield form, median_of(rows[form])
+
+
+def python_part(figures, scratch):
+    return in_turn(figures, scratch, ("triton", "torch"))
+
+
 def verdict_part(figures, scratch):
     for name, size in (("first, with bundle and baseline", SMALL),
                        (f"first, {WHOLE}", ())):
         yield name, facts_of(verify(
             figures, EXAMPLE, sources(scratch, "two-part", 0), *size, "-p",
             "cuda", "--calls", CALLS))
-    rows = {form: [] for form in FORMS}
-    for turn in range(max(repeats for _, repeats in FORMS.values())):
-        for form, (_, repeats) in FORMS.items():
-            if turn >= repeats:
-                continue
-            rows[form].append(facts_of(verify(
-                figures, EXAMPLE, sources(scratch, form, turn + 1), *SMALL,
-                "-p", "cuda", "--calls", CALLS, "--baseline", "stored")))
-            yield form, median_of(rows[form])
+    yield from in_turn(figures, scratch, ("two-part", "cu"))
     whole = []
     for turn in range(FORMS["two-part"][1]):
         whole.append(facts_of(verify(
@@ -353,7 +363,7 @@ def large_part(figures, _):
 # --- all of it ----------------------------------------------------------------
 
 
-PARTS = {"verdict": verdict_part, "repeat": repeat_part,
+PARTS = {"verdict": verdict_part, "python": python_part, "repeat": repeat_part,
          "events": events_part, "opencl": opencl_part, "large": large_part}
 
 
