@@ -106,13 +106,30 @@ static void note_end(struct kf_session_shared *shared,
 		shared->memory_bytes_peak = memory_bytes_peak;
 }
 
+/* What is known of a process only when it is gone. */
+static void see_off(struct kf_session_shared *shared, struct kf_worker *worker)
+{
+	uint64_t start_ns = kf_now_ns();
+
+	kf_worker_stop(worker);
+	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
+	kf_worker_free(worker);
+	kf_logf(shared->req->log, KF_LOG_DEBUG, "a process of the candidate "
+		"is gone, waited for %.1f ms",
+		(double)(kf_now_ns() - start_ns) / 1e6);
+}
+
 void kf_session_shared_close(struct kf_session_shared *shared)
 {
 	struct kf_outcome outcome;
 
 	for (size_t i = 0; i < shared->ahead_count; i++)
+		kf_worker_doom(shared->ahead[i]);
+	for (size_t i = 0; i < shared->leaving_count; i++)
+		see_off(shared, shared->leaving[i]);
+	for (size_t i = 0; i < shared->ahead_count; i++)
 		kf_worker_free(shared->ahead[i]);
-	shared->ahead_count = 0;
+	shared->ahead_count = shared->leaving_count = 0;
 	kf_nursery_end(&shared->nursery, &outcome);
 	note_end(shared, outcome.tier, outcome.memory_bytes_peak);
 	kf_outcome_release(&outcome);
@@ -241,6 +258,34 @@ static size_t affordable(const struct kf_bundle *b, size_t count)
 	return count < most ? count : most;
 }
 
+bool kf_session_opens_device(const struct kf_evaluate_request *req)
+{
+	const struct kf_driver *driver = req->platform->driver;
+
+	return driver->attach || driver->torch_device;
+}
+
+/* A driver takes a tenth of a second and more to take down what it holds for a
+ * process: the next one need not wait for that, if there is room for both. */
+static void leave(struct kf_session_shared *shared, struct kf_worker *worker)
+{
+	struct kf_worker **leaving = shared->leaving;
+
+	if (!kf_session_opens_device(shared->req) ||
+	    affordable(shared->req->bundle, KF_SESSIONS_AHEAD) <
+	    KF_SESSIONS_AHEAD) {
+		see_off(shared, worker);
+		return;
+	}
+	if (shared->leaving_count == KF_SESSIONS_AHEAD) {
+		see_off(shared, leaving[0]);
+		memmove(leaving, leaving + 1, --shared->leaving_count *
+			sizeof(leaving[0]));
+	}
+	kf_worker_doom(worker);
+	leaving[shared->leaving_count++] = worker;
+}
+
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
 {
 	struct kf_worker **next = shared->ahead;
@@ -323,19 +368,6 @@ enum kf_code kf_session_start(struct kf_session_shared *shared,
 	return KF_OK;
 }
 
-/* What is known only when the process is gone. */
-static void take_account(struct kf_session_shared *shared,
-			 struct kf_worker *worker)
-{
-	uint64_t start_ns = kf_now_ns();
-
-	kf_worker_stop(worker);
-	kf_logf(shared->req->log, KF_LOG_DEBUG, "process %u of the candidate "
-		"gone in %.1f ms", shared->process_count,
-		(double)(kf_now_ns() - start_ns) / 1e6);
-	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
-}
-
 /* Nothing is said of one that was never begun. */
 static void tell_laps(const struct kf_session *s)
 {
@@ -351,11 +383,10 @@ static void tell_laps(const struct kf_session *s)
 void kf_session_end(struct kf_session *session)
 {
 	kf_laps_begin(&session->all);
-	if (session->worker)
-		take_account(session->shared, session->worker);
-	kf_worker_free(session->worker);
-	if (session->worker)
+	if (session->worker) {
+		leave(session->shared, session->worker);
 		kf_laps_end(&session->all, "end");
+	}
 	tell_laps(session);
 	free(session->used);
 	*session = (struct kf_session) { 0 };

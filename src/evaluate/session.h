@@ -61,6 +61,8 @@ struct kf_session_shared {
 					   kf_session_shared_fill */
 	struct kf_worker *ahead[KF_SESSIONS_AHEAD]; /* owned; made, not begun */
 	size_t ahead_count;
+	struct kf_worker *leaving[KF_SESSIONS_AHEAD]; /* owned; being killed */
+	size_t leaving_count;
 	uint64_t timeout_ns;		/* of one call */
 	struct kf_compare_typical *typical;	/* owned; [out_count] */
 	struct kf_positions *positions;	/* owned; [out_count] */
@@ -78,6 +80,8 @@ struct kf_session_shared {
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
 		const struct kf_evaluate_request *req, struct kf_err *err);
+/* Do its processes open a device, which takes longer than all their calls? */
+bool kf_session_opens_device(const struct kf_evaluate_request *req);
 /* Begins processes that the next sessions will use, up to count in all and
  * fewer for large problems; they get ready by themselves. What fails is left to
  * kf_session_start. */

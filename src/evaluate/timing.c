@@ -51,15 +51,6 @@ static enum kf_code time_baseline(struct kf_judgement *j,
 	return code;
 }
 
-/* A process that opens a device again for every block would take longer for
- * that than for all of its calls. */
-static bool opens_device(const struct kf_judgement *j)
-{
-	const struct kf_driver *driver = j->req->platform->driver;
-
-	return driver->attach || driver->torch_device;
-}
-
 /*
  * A process gives one block, for all of its calls share its luck: where memory
  * happens to lie, above all. So blocks differ by that too, and the interval
@@ -68,7 +59,7 @@ static bool opens_device(const struct kf_judgement *j)
 static void note_block(struct kf_judgement *j, struct kf_process *p,
 		       unsigned count)
 {
-	bool more = p->timed_count > 0 && !opens_device(j);
+	bool more = p->timed_count > 0 && !kf_session_opens_device(j->req);
 	size_t n = j->block_count - more;
 
 	if (!more && n > 0 && count < KF_BLOCK_CALLS_LEAST &&
@@ -184,8 +175,8 @@ static bool timing_done(const struct kf_judgement *j)
 static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 			       struct kf_err *err)
 {
-	const unsigned turns = j->req->call_count_fixed || opens_device(j) ?
-		TURNS_MOST : 1;
+	const unsigned turns = j->req->call_count_fixed ||
+		kf_session_opens_device(j->req) ? TURNS_MOST : 1;
 	enum kf_code code = KF_OK;
 
 	if (!j->timing_end_ns) {
@@ -285,7 +276,7 @@ static size_t processes_left(const struct kf_judgement *j,
  * the next ones do it while this one works. */
 static void begin_next(struct kf_judgement *j, const struct kf_process *p)
 {
-	if (opens_device(j) && !values_only(j))
+	if (kf_session_opens_device(j->req) && !values_only(j))
 		kf_session_shared_ahead(&j->shared, processes_left(j, p));
 }
 

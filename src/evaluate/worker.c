@@ -358,6 +358,12 @@ void kf_worker_stop(struct kf_worker *worker)
 	kf_outcome_release(&outcome);
 }
 
+void kf_worker_doom(struct kf_worker *worker)
+{
+	if (!worker->dead && worker->box && !worker->nursery)
+		kf_sandbox_doom(worker->box);
+}
+
 void kf_worker_free(struct kf_worker *worker)
 {
 	if (!worker)

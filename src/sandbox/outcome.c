@@ -193,11 +193,16 @@ enum kf_code kf_sandbox_wait(struct kf_sandbox *box, struct kf_outcome *outcome,
 	return kf_box_outcome(box, outcome, err);
 }
 
-enum kf_code kf_sandbox_kill(struct kf_sandbox *box, struct kf_outcome *outcome,
-			     struct kf_err *err)
+void kf_sandbox_doom(struct kf_sandbox *box)
 {
 	kf_box_watch(box, 0);
 	kf_box_stop(box, KF_END_CANCELED, "stopped by kforge");
+}
+
+enum kf_code kf_sandbox_kill(struct kf_sandbox *box, struct kf_outcome *outcome,
+			     struct kf_err *err)
+{
+	kf_sandbox_doom(box);
 	return kf_sandbox_wait(box, outcome, err);
 }
 

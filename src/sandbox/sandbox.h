@@ -197,6 +197,9 @@ unsigned kf_sandbox_processes(const struct kf_sandbox *box);
  * up is known only here: KF_E_UNAVAIL with bwrap's words. */
 enum kf_code kf_sandbox_wait(struct kf_sandbox *box, struct kf_outcome *outcome,
 			     struct kf_err *err);
+/* Kills the whole tree and does not wait until it is gone; kf_sandbox_kill or
+ * kf_sandbox_free follows. */
+void kf_sandbox_doom(struct kf_sandbox *box);
 /* Kills the whole tree now and says how it ended: KF_END_CANCELED if it still
  * ran. */
 enum kf_code kf_sandbox_kill(struct kf_sandbox *box, struct kf_outcome *outcome,

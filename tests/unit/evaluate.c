@@ -299,6 +299,11 @@ bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
 	return false;
 }
 
+void kf_worker_doom(struct kf_worker *worker)
+{
+	(void)worker;
+}
+
 void kf_worker_stop(struct kf_worker *worker)
 {
 	(void)worker;

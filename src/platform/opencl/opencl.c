@@ -6,6 +6,8 @@
 
 /* Names the folder (or file) that says which drivers there are. */
 #define VENDORS_VARIABLE "OCL_ICD_VENDORS"
+/* Names drivers themselves, in containers above all. */
+#define FILES_VARIABLE "OCL_ICD_FILENAMES"
 
 /* What OpenCL's loader, a driver, its compiler and its linker read. PoCL looks
  * for processors and memory in /sys, and runs ld. */
@@ -13,6 +15,7 @@ static const char *const folders[] = {
 	"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/bin", "/bin",
 	"/usr/share/pocl", "/etc/OpenCL", "/etc/alternatives",
 	"/etc/ld.so.cache", "/sys/devices/system",
+	"/usr/local/nvidia",	/* where containers have NVIDIA's */
 };
 
 static const char *const nodes[] = {
@@ -31,9 +34,10 @@ static const char *vendors(void)
 /* Is there a driver that is not PoCL, which needs no device nodes? */
 static bool needs_nodes(void)
 {
+	const char *files = getenv(FILES_VARIABLE);
 	DIR *dir = opendir(vendors());
 	struct dirent *entry;
-	bool found = false;
+	bool found = files && files[0];
 
 	while (dir && !found && (entry = readdir(dir)))
 		found = strstr(entry->d_name, ".icd") &&
@@ -65,9 +69,11 @@ static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
  * /lib, which is a folder of its own in a sandbox, it would not find them. */
 static const char *const env[] = {
 	"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu"
-		":/usr/lib64:/usr/lib",
+		":/usr/lib64:/usr/lib:/usr/local/nvidia/lib64",
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
-	VENDORS_VARIABLE, NULL
+	VENDORS_VARIABLE, FILES_VARIABLE,
+	"CUDA_VISIBLE_DEVICES",	/* NVIDIA's numbers its devices by it */
+	NULL
 };
 
 const struct kf_driver kf_driver_opencl = {
