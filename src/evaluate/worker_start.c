@@ -204,10 +204,21 @@ static enum kf_call_state refusal(const struct kf_worker *w)
 		KF_CALL_LAUNCH;
 }
 
+/* A program in Python may compile what it has inside when it is loaded; so it
+ * has no longer than its builder had. */
+static uint64_t load_timeout(const struct kf_platform *platform)
+{
+	uint64_t build_ns = platform->build_limits.wall_ns;
+
+	if (!platform->driver->python)
+		return LOAD_NS;
+	return build_ns && build_ns < PYTHON_NS ? build_ns : PYTHON_NS;
+}
+
 static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 			 struct kf_err *err)
 {
-	uint64_t timeout_ns = w->driver->python ? PYTHON_NS : LOAD_NS;
+	const uint64_t timeout_ns = w->load_ns;
 	struct kf_outcome outcome = { 0 };
 	enum kf_code code = KF_OK;
 	enum kf_wait why;
@@ -284,6 +295,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 
 	*out = NULL;
 	w->driver = spec->platform->driver;
+	w->load_ns = load_timeout(spec->platform);
 	w->handshakes = spec->handshakes;
 	w->in_process = w->driver->in_process || spec->device_in_process;
 	w->cancel = spec->cancel;

@@ -26,6 +26,7 @@ struct kf_worker {
 	struct kf_nursery *nursery;	/* borrowed, and the box is its; or NULL */
 	pid_t pid;			/* 0: not heard of yet */
 	int hello_fd;			/* -1 once it has been heard */
+	uint64_t load_ns;		/* the candidate may take to be loaded */
 	char *shm_path;			/* its /dev/shm; NULL if it needs none */
 	bool dead;
 	struct kf_pause pause;		/* paused but while it has a command; a
