@@ -58,7 +58,7 @@ class Program:
         self.paths = sorted(path.iterdir()) if path.is_dir() else [path]
         head = next((p for p in self.paths if p.name == "host.c"),
                     self.paths[0])
-        self.story, self.facts = read_comment(head)
+        self.story, self.facts, self.text = read_comment(head)
         self.prefix = prefix
 
     def is_plain(self):
@@ -139,7 +139,8 @@ class Program:
 
 
 def read_comment(path):
-    """(story, {name: value}) of the comment that the file begins with."""
+    """(story, {name: value}) of the comment that the file begins with, and the
+    text after it."""
     text = path.read_text(encoding="utf-8")
     match = re.match(r'/\*(.*?)\*/', text, re.S) or \
         re.match(r'"""(.*?)"""', text, re.S)
@@ -154,7 +155,7 @@ def read_comment(path):
             facts[fact[1]] = fact[2]
         elif line and not facts:
             story.append(line)
-    return " ".join(story), facts
+    return " ".join(story), facts, text[match.end():].lstrip("\n")
 
 
 def replies():

@@ -4,7 +4,7 @@
  * limits: call_s=2
  * run: runtime_error timeout
  * load: runtime_error timeout
- * record: runtime_error timeout
+ * record: runtime_error timeout|cpu_time
  */
 #include <signal.h>
 #include <stddef.h>
