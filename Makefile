@@ -142,7 +142,7 @@ mutants: all
 
 trust: all $(BUILD)/cheats/kforge $(BUILD)/tests/contract/sandbox $(HOSTILE) \
 		$(STANDIN)
-	@KF_BUILD=$(BUILD) $(PYTHON) tests/trust-run
+	@KF_BUILD=$(BUILD) $(PYTHON) tests/trust-run $(ONLY)
 
 lint:
 	@scripts/lint
