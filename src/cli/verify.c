@@ -127,11 +127,20 @@ enum kf_code kf_verify_picture(const struct kf_verify *v, struct kf_err *err)
 	return code;
 }
 
+static bool comes_to_times(const struct kf_options *options)
+{
+	return options->stop_after == KF_REACH_NONE ||
+		options->stop_after == KF_REACH_TIME;
+}
+
 static enum kf_code open_all(struct kf_verify *v, const char *problem,
 			     struct kf_err *err)
 {
 	struct kf_setup_spec spec = kf_cli_setup_spec(v->options, v->log);
 
+	/* The reference need not run for it. */
+	if (!comes_to_times(v->options) && spec.baseline == KF_BASELINE_LIVE)
+		spec.baseline = KF_BASELINE_NONE;
 	if (v->options->watch && strcmp(v->file[0], "-") == 0)
 		return kf_fail(err, KF_E_INPUT, "--watch needs files: standard "
 			       "input is read only once");
