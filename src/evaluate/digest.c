@@ -67,7 +67,12 @@ static void compare_windows(const struct kf_compare_request *req,
 
 /* --- sums ----------------------------------------------------------------- */
 
-typedef double v_pair __attribute__((vector_size(2 * sizeof(double))));
+/* What every vector unit has. They go in and out by pointer, for how they are
+ * passed depends on the processor. */
+typedef double v_double __attribute__((vector_size(2 * sizeof(double))));
+typedef float v_float __attribute__((vector_size(2 * sizeof(float))));
+
+_Static_assert(KF_CHUNK_SUMS == 4, "sums are written out");
 
 /* What one thread has found. */
 struct part {
@@ -84,66 +89,91 @@ struct summing {
 	struct part *part;	/* owned */
 };
 
-/* One chunk as double, filled up with zeros. A loop of fixed length is made of
- * vectors. */
+/* One chunk as double, filled up with zeros. */
 static void read_chunk(const struct summing *s, int64_t chunk,
 		       double value[KF_CHUNK])
 {
 	int64_t first = chunk * KF_CHUNK, left = s->numel - first;
 	int count = left < KF_CHUNK ? (int)left : KF_CHUNK;
-	const float *single = (const float *)s->req->got + first;
 
-	if (s->req->dtype == KF_F32 && count == KF_CHUNK) {
-		for (int i = 0; i < KF_CHUNK; i++)
-			value[i] = (double)single[i];
-		return;
-	}
 	for (int i = 0; i < count; i++)
 		value[i] = kf_element(s->req->dtype, s->req->got, first + i);
 	for (int i = count; i < KF_CHUNK; i++)
 		value[i] = 0;
 }
 
-static inline void add(v_pair *sum, const double *value, const double *sign)
+static inline void take(const void *chunk, bool single, int i, v_double *out)
 {
-	v_pair v, s;
+	v_float narrow;
 
-	memcpy(&v, value, sizeof(v));
-	memcpy(&s, sign, sizeof(s));
-	*sum += v * s;
+	if (single) {
+		memcpy(&narrow, (const float *)chunk + i, sizeof(narrow));
+		*out = __builtin_convertvector(narrow, v_double);
+	} else {
+		memcpy(out, (const double *)chunk + i, sizeof(*out));
+	}
 }
 
-/* Two sums in one go, each in four lanes: elements are read half as often, and
- * an addition seldom waits for the one before. */
-static void two_sums(const double value[KF_CHUNK], const double *sign,
-		     double sum[2])
+static inline void add(const v_double *value, const double *sign,
+		       v_double *sum)
 {
-	const double *other = sign + KF_CHUNK;
-	v_pair one[2] = { { 0 } }, two[2] = { { 0 } };
+	v_double s;
+
+	memcpy(&s, sign, sizeof(s));
+	*sum += *value * s;
+}
+
+/* Of elements that are float if single, else double. All sums in one go, each
+ * in two vectors, so that no addition waits for the one before. */
+static inline void add_up(const void *chunk, bool single, const double *sign,
+			  double sum[KF_CHUNK_SUMS])
+{
+	const double *a = sign, *b = a + KF_CHUNK, *c = b + KF_CHUNK;
+	const double *d = c + KF_CHUNK;
+	v_double even[KF_CHUNK_SUMS] = { { 0 } };
+	v_double odd[KF_CHUNK_SUMS] = { { 0 } }, v, w;
 
 	for (int i = 0; i < KF_CHUNK; i += 4) {
-		add(&one[0], value + i, sign + i);
-		add(&one[1], value + i + 2, sign + i + 2);
-		add(&two[0], value + i, other + i);
-		add(&two[1], value + i + 2, other + i + 2);
+		take(chunk, single, i, &v);
+		take(chunk, single, i + 2, &w);
+		add(&v, a + i, &even[0]);
+		add(&w, a + i + 2, &odd[0]);
+		add(&v, b + i, &even[1]);
+		add(&w, b + i + 2, &odd[1]);
+		add(&v, c + i, &even[2]);
+		add(&w, c + i + 2, &odd[2]);
+		add(&v, d + i, &even[3]);
+		add(&w, d + i + 2, &odd[3]);
 	}
-	one[0] += one[1];
-	two[0] += two[1];
-	sum[0] = one[0][0] + one[0][1];
-	sum[1] = two[0][0] + two[0][1];
+	for (int i = 0; i < KF_CHUNK_SUMS; i++) {
+		even[i] += odd[i];
+		sum[i] = even[i][0] + even[i][1];
+	}
+}
+
+static void sum_chunk(const struct summing *s, int64_t chunk,
+		      double sum[KF_CHUNK_SUMS])
+{
+	double value[KF_CHUNK];
+
+	if (s->req->dtype == KF_F32 && (chunk + 1) * KF_CHUNK <= s->numel) {
+		add_up((const float *)s->req->got + chunk * KF_CHUNK, true,
+		       s->sign, sum);
+		return;
+	}
+	read_chunk(s, chunk, value);
+	add_up(value, false, s->sign, sum);
 }
 
 /* How much of what is allowed the worst sum is off; infinite where nothing is,
  * or where there is no number. */
 static double ratio_of(const struct summing *s, int64_t chunk,
-		       const double *value)
+		       const double sum[KF_CHUNK_SUMS])
 {
 	const struct kf_float_facts *f = kf_float_facts(s->req->dtype);
 	double allowed = FACTOR * s->req->limit * s->digest->scale[chunk];
-	double sum[KF_CHUNK_SUMS], worst = 0;
+	double worst = 0;
 
-	for (int k = 0; k < KF_CHUNK_SUMS; k += 2)
-		two_sums(value, s->sign + k * KF_CHUNK, sum + k);
 	if (f)	/* denormals may be flushed */
 		allowed += KF_CHUNK * f->flushed;
 	for (int k = 0; k < KF_CHUNK_SUMS; k++) {
@@ -161,10 +191,12 @@ static double ratio_of(const struct summing *s, int64_t chunk,
 }
 
 static void look_at_bad(const struct summing *s, int64_t chunk,
-			const double *value, struct part *part)
+			struct part *part)
 {
 	int64_t first = chunk * KF_CHUNK;
+	double value[KF_CHUNK];
 
+	read_chunk(s, chunk, value);
 	if (!part->bad_count++)
 		part->first_bad = chunk;
 	for (int64_t i = 0; i < KF_CHUNK && first + i < s->numel; i++)
@@ -180,17 +212,16 @@ static void sum_part(void *arg, size_t number)
 	const struct summing *s = arg;
 	struct part *part = &s->part[number];
 	int64_t chunk = (int64_t)number * PART;
-	double value[KF_CHUNK];
 
 	for (int i = 0; i < PART && chunk < s->digest->chunk_count;
 	     i++, chunk++) {
-		double ratio;
+		double sum[KF_CHUNK_SUMS], ratio;
 
-		read_chunk(s, chunk, value);
-		ratio = ratio_of(s, chunk, value);
+		sum_chunk(s, chunk, sum);
+		ratio = ratio_of(s, chunk, sum);
 		part->ratio_max = fmax(part->ratio_max, ratio);
 		if (ratio > 1)
-			look_at_bad(s, chunk, value, part);
+			look_at_bad(s, chunk, part);
 	}
 }
 
