@@ -62,9 +62,6 @@ static enum kf_code shared_init(struct kf_shared *s, const char *name,
 		return kf_fail_errno(err, "cannot map %zu bytes of shared "
 				     "memory", s->bytes);
 	}
-	/* Here, so that the pages are counted as ours and not as the
-	 * candidate's; on all processors, for each page is cleared. */
-	kf_parallel_make_pages(s->data, s->bytes, true);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
 	read_only = read_only && !kf_weak(KF_WEAK_READ_ONLY);
 	s->pass_fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
@@ -84,6 +81,31 @@ static void shared_release(struct kf_shared *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	*s = (struct kf_shared) { .fd = -1, .pass_fd = -1 };
+}
+
+#define PARTS	4u
+
+/* What is done to them is done to all at once: the kernel keeps the pages of
+ * each behind one lock. */
+static struct kf_shared *part_of(struct kf_arena *a, size_t which)
+{
+	struct kf_shared *const part[PARTS] = {
+		&a->request, &a->reply, &a->inputs, &a->outputs,
+	};
+
+	return part[which];
+}
+
+static void make_part(void *arg, size_t which)
+{
+	struct kf_shared *s = part_of(arg, which);
+
+	kf_parallel_make_pages(s->data, s->bytes, true);
+}
+
+static void release_part(void *arg, size_t which)
+{
+	shared_release(part_of(arg, which));
 }
 
 /* --- layout ------------------------------------------------------------- */
@@ -262,6 +284,9 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 				   kf_arena_request(a)->out_bytes, false, err);
 	if (code)
 		return code;
+	/* Here, so that the pages are counted as ours and not as the
+	 * candidate's; on all processors, for each page is cleared. */
+	kf_parallel(PARTS, make_part, a);
 	a->sample_at = kf_alloc(b->out_count * KF_ARENA_SAMPLES *
 				sizeof(a->sample_at[0]));
 	a->sample = kf_alloc(b->out_count * KF_ARENA_SAMPLES * 8);
@@ -270,13 +295,6 @@ enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
 	a->besides = (unsigned)(kf_rng_next(&a->rng) % KF_COUNT(beside));
 	kf_arena_change_beside(a);
 	return KF_OK;
-}
-
-static void release_tensors(void *arg, size_t which)
-{
-	struct kf_arena *a = arg;
-
-	shared_release(which ? &a->outputs : &a->inputs);
 }
 
 void kf_arena_release(struct kf_arena *a)
@@ -289,9 +307,7 @@ void kf_arena_release(struct kf_arena *a)
 	free(a->out);
 	free(a->weight);
 	free(a->in);
-	kf_parallel(2, release_tensors, a);
-	shared_release(&a->reply);
-	shared_release(&a->request);
+	kf_parallel(PARTS, release_part, a);
 	kf_arena_empty(a);
 }
 
