@@ -111,6 +111,7 @@ static void see_off(struct kf_session_shared *shared, struct kf_worker *worker)
 {
 	uint64_t start_ns = kf_now_ns();
 
+	kf_worker_doom(worker);
 	kf_worker_stop(worker);
 	note_end(shared, kf_worker_tier(worker), kf_worker_memory_peak(worker));
 	kf_worker_free(worker);

@@ -362,6 +362,7 @@ void kf_worker_doom(struct kf_worker *worker)
 {
 	if (!worker->dead && worker->box && !worker->nursery)
 		kf_sandbox_doom(worker->box);
+	kf_arena_release(&worker->arena);
 }
 
 void kf_worker_free(struct kf_worker *worker)

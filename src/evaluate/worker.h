@@ -227,8 +227,8 @@ KF_MUST_CHECK enum kf_code kf_worker_leave(struct kf_worker *worker,
 
 /* Ends the process and its tree, if it still runs. Shared memory stays. */
 void kf_worker_stop(struct kf_worker *worker);
-/* Has them killed, and does not wait; kf_worker_stop or _free follows. One
- * whose nursery lives on is left as it is. */
+/* Has them killed, does not wait, and gives the shared memory back meanwhile;
+ * kf_worker_stop or _free follows. One whose nursery lives on goes on. */
 void kf_worker_doom(struct kf_worker *worker);
 /* These two are known once the worker has ended or was stopped; until then
  * they are KF_TIER_NONE and 0, as they are of one whose nursery lives on. */
