@@ -138,10 +138,10 @@ void kf_session_shared_close(struct kf_session_shared *shared)
 
 void kf_session_shared_release(struct kf_session_shared *shared)
 {
-	size_t count = shared->req ? shared->req->bundle->out_count : 0;
-
+	if (!shared->req)	/* never begun */
+		return;
 	kf_session_shared_close(shared);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < shared->req->bundle->out_count; i++)
 		kf_compare_typical_release(&shared->typical[i]);
 	free(shared->typical);
 	shared->typical = NULL;
