@@ -60,6 +60,17 @@ def descendants(pid):
     return sorted(found)
 
 
+def bury(keep):
+    """Those that came to us when their parents died, and have ended; not keep,
+    whose status is asked for elsewhere."""
+    for pid in children(os.getpid()):
+        if pid != keep:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
 def peak_mib(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text(
             encoding="ascii", errors="replace").splitlines():
