@@ -610,6 +610,21 @@ static void test_guards_around_scratch_are_looked_at(void **state)
 	}
 }
 
+static void test_a_variable_that_was_never_set_is_no_number(void **state)
+{
+	struct kf_worker *w = start_good(*state, "unset");
+	struct kf_call_end end;
+	struct kf_err err = { 0 };
+
+	forward(w, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	assert_int_equal(kf_worker_tidy(w, &end, &err), KF_OK);
+	forward(w, TIMEOUT_NS, &end);
+	assert_int_equal(end.state, KF_CALL_GOOD);
+	assert_true(count_wrong(w) > 0);
+	kf_worker_free(w);
+}
+
 static void test_a_guard_behind_kept_memory_is_looked_at(void **state)
 {
 	struct kf_worker *worker = start_good(*state, "keep_after");
@@ -909,6 +924,8 @@ int main(void)
 		cmocka_unit_test(test_end_of_a_flood_is_kept),
 		cmocka_unit_test(test_guards_tell_of_writes_out_of_bounds),
 		cmocka_unit_test(test_guards_around_scratch_are_looked_at),
+		cmocka_unit_test(
+			test_a_variable_that_was_never_set_is_no_number),
 		cmocka_unit_test(test_a_guard_behind_kept_memory_is_looked_at),
 		cmocka_unit_test(test_a_tensor_too_many_is_no_tensor),
 		cmocka_unit_test(test_kept_memory_cannot_hide_results),

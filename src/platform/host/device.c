@@ -3,6 +3,7 @@
 #include "platform/program.h"
 
 #define DEVICE_ID "cpu:0"
+#define STACK_BYTES (UINT32_C(256) << 10)
 
 struct kf_device {
 	struct kf_program program;
@@ -87,9 +88,22 @@ enum kf_code kf_host_forward(struct kf_device *dev, struct kf_call *call,
 	return KF_OK;
 }
 
+/*
+ * A program's variables lie where those of others were: a NaN stands there, so
+ * that one which was never set does not happen to be zero.
+ */
+static __attribute__((noinline)) void soil_stack(void)
+{
+	unsigned char room[STACK_BYTES];
+
+	memset(room, 0xff, sizeof(room));
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
 void kf_host_tidy(struct kf_device *dev)
 {
 	kf_host_memory_tidy(&dev->memory);
+	soil_stack();
 }
 
 const char *kf_host_fault(const struct kf_device *dev)
