@@ -13,7 +13,7 @@ from . import condensed, count, device, matters, oracle, precision, \
 from .failure import Refused, from_exception
 from .problem import Problem, prepare_torch
 
-FORMAT = 7
+FORMAT = 8
 STOCK_BYTES = 128 << 20     # of all stock entries together
 STOCK_MAX = 64
 STOCK_MIN = 12
@@ -22,6 +22,7 @@ STOCK_LEAST = 4
 # A light bundle is there for looking at the problem, not for timed calls.
 STOCK_LIGHT = 1
 RUNS_LIGHT = 2
+OUTLIERS_TRIES = 4
 
 
 def main(request):
@@ -62,6 +63,8 @@ class Maker:
         self.oracle = None
         self.condenser = None   # of a problem whose data are not all kept
         self.outputs = []       # of the first call
+        self.operations = None  # counted, after it
+        self.tables = []        # places of weights that stand for inputs
         self.start = time.monotonic()
 
     def seed(self):
@@ -85,6 +88,7 @@ class Maker:
         self.check_size(first)
         self.check_time(3 * self.call_s)
         self.check(first)
+        self.look_inside(first)
         for folder in ("public", "inputs", "oracle"):
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.write_weights()
@@ -100,6 +104,17 @@ class Maker:
         info = self.describe(first, kinds, stock)
         info["took_s"] = round(time.monotonic() - self.start, 3)
         write_json(self.out, "public/bundle.json", info)
+
+    def look_inside(self, first):
+        """What a call consists of."""
+        def call():
+            return self.oracle.reference(first, first.leaves)
+
+        self.operations = count.count(call)
+        if not any(map(sets.is_floating, first.leaves)):
+            self.tables = [i for i in count.tables(
+                call, [slot.tensor for slot in self.oracle.slots])
+                if not self.oracle.slots[i].structural]
 
     def make_whole(self, first):
         """(kinds of sets, number of stock entries)."""
@@ -274,61 +289,127 @@ class Maker:
             self.first_set = None
             kind = "declared" if changed is None else kind
             leaves = leaves if changed is None else changed
-        why = sets.why_not(kind, leaves, self.oracle.slots)
-        if not why:
-            declared, leaves = leaves, sets.apply(kind, leaves, seed)
-            weights = None
-            if kind == "weights":
-                weights = sets.random_weights(
-                    self.oracle.slots, self.oracle.declared, seed)
-            why = self.oracle.why_not_large(kind, declared, leaves) or \
-                self.run_set(kind, leaves, weights, seed)
+        why = sets.why_not(kind, leaves, self.oracle.slots, self.tables)
+        make = {"outliers": self.make_outliers,
+                "infinite": self.make_infinite,
+                "nan": self.make_nan}.get(kind, self.make_usual)
+        try:
+            why = why or make(kind, leaves, seed)
+        except Refused as refused:
+            # What goes wrong on declared data is wrong with the problem.
+            if kind == "declared" or refused.kind in ("memory", "exit"):
+                raise
+            why = refused.text
         if why:
             self.dropped.append({"kind": kind, "reason": why})
         return None if why else kind
 
+    def make_usual(self, kind, leaves, seed):
+        declared, leaves = leaves, sets.apply(kind, leaves, seed)
+        weights = None
+        if kind == "weights":
+            weights = sets.random_weights(
+                self.oracle.slots, self.oracle.declared, seed)
+        elif kind in sets.CHANGE and self.tables:
+            weights = sets.apply_to_tables(kind, self.tables,
+                                           self.oracle.declared, seed)
+        return self.oracle.why_not_scaled(kind, declared, leaves) or \
+            self.run_set(kind, leaves, weights, seed)
+
+    def make_outliers(self, kind, leaves, seed):
+        """Only where no sums of products are computed: a fast algorithm for
+        these mixes numbers that lie far apart, and is no worse for that. What
+        is far below must not be where it counts: then others are drawn."""
+        if count.multiplies(self.operations):
+            return "the reference multiplies matrices"
+        for _ in range(OUTLIERS_TRIES):
+            odd = sets.outliers(leaves, seed)
+            if not oracle.is_reached(self.oracle.expect(odd)):
+                return self.run_set(kind, odd, None, seed)
+            seed = self.seed()
+        return "numbers far below all others reach the outputs"
+
+    def make_infinite(self, kind, leaves, seed):
+        """Where a number far below all others counts as none. NaN is right
+        wherever the reference is not finite, which is the comparison's."""
+        if self.seeds["sets"][-1]["kind"] != "outliers":
+            return "an infinity may reach what it should not"
+        odd = sets.infinite(leaves, seed)
+        expect = self.oracle.expect(odd)
+        if not self.oracle.way or not all(
+                out.is_floating_point() for out in expect):
+            return "there is no float64 form of all outputs"
+        exact = self.oracle.exact(odd)
+        oracle.agreed(expect, exact)
+        if not any(bool(out.isinf().any()) for out in expect):
+            return "no output is infinite"
+        react, noise = self.oracle.spread(odd, None, exact, seed)
+        self.write_set(kind, seed, odd, None,
+                       _named("expect", expect) + _named("exact", exact) +
+                       _named("react", react) + _named("noise", noise))
+        return None
+
+    def make_nan(self, kind, leaves, seed):
+        """What a program makes of a NaN is its own business, and where there
+        may be one of it. All else must be right, which is: what stays as it is
+        whatever stands in the NaN's place. Only where every output is one of
+        the inputs: a NaN may get far in sums, by an order that is allowed."""
+        outputs = self.oracle.expect(leaves)
+        if not oracle.selects(leaves, outputs):
+            return "the outputs are other numbers than the inputs"
+        top = 4 * max(float(leaf.abs().max()) for leaf in leaves
+                      if sets.is_floating(leaf)) + 1
+        odd = [sets.with_holes(leaves, seed, value)
+               for value in (float("nan"), top, -top)]
+        expect = oracle.untouched(outputs, [self.oracle.expect(some)
+                                            for some in odd])
+        if expect is None:
+            return "a NaN reaches every output, or none"
+        zeros = [torch.zeros_like(out, dtype=torch.float32) for out in expect]
+        self.write_set(kind, seed, odd[0], None,
+                       _named("expect", expect) + _named("react", zeros) +
+                       (_named("exact", [out.double() for out in expect]) +
+                        _named("noise", zeros) if self.oracle.way else []))
+        return None
+
     def run_set(self, kind, leaves, weights, seed):
-        """Runs and writes one set; the reason if it cannot be used. What
-        goes wrong on declared data is wrong with the problem."""
-        try:
-            expect = self.oracle.expect(leaves, weights)
-            self.check_outputs(expect)
-            exact = self.oracle.exact(leaves, weights) \
-                if self.oracle.way else None
-            bad = oracle.not_finite(expect + (exact or []))
-            if bad and kind == "declared":
-                self.refuse_not_finite(expect + (exact or []))
-            if bad:
-                return "the reference is not finite there: index %s" \
-                    % list(bad[1])
-            middle = exact or [
-                out.double() if out.is_floating_point() else None
-                for out in expect]
-            react, noise = self.oracle.spread(leaves, weights, middle, seed)
-            if kind == "large" and oracle.is_flat(expect, react):
-                return oracle.FLAT
-            rounded = {}
-            if self.matters is None:
-                self.find_matters(leaves, expect, exact, react, noise)
-                if exact:
-                    rounded = precision.differences(self.oracle, leaves,
-                                                    expect, exact)
-        except Refused as refused:
-            if kind == "declared" or refused.kind in ("memory", "exit"):
-                raise
-            return refused.text
+        """Runs and writes one set; the reason if it cannot be used."""
+        expect = self.oracle.expect(leaves, weights)
+        self.check_outputs(expect)
+        exact = self.oracle.exact(leaves, weights) if self.oracle.way else None
+        bad = oracle.not_finite(expect + (exact or []))
+        if bad and kind == "declared":
+            self.refuse_not_finite(expect + (exact or []))
+        if bad:
+            return "the reference is not finite there: index %s" % list(bad[1])
+        middle = exact or [out.double() if out.is_floating_point() else None
+                           for out in expect]
+        react, noise = self.oracle.spread(leaves, weights, middle, seed)
+        if kind in ("large", "tiny") and oracle.is_flat(expect, react):
+            return oracle.FLAT
+        if kind in ("tiny", "outliers") and oracle.is_lost(middle, noise):
+            return "the reference itself loses its way there"
+        rounded = {}
+        if self.matters is None:
+            self.find_matters(leaves, expect, exact, react, noise)
+            if exact:
+                rounded = precision.differences(self.oracle, leaves, expect,
+                                                exact)
+        self.write_set(kind, seed, leaves, weights,
+                       _named("expect", expect) + _named("exact", exact or []) +
+                       _named("react", react) + _named("noise", noise) +
+                       [one for rounding, outputs in rounded.items()
+                        for one in _named(rounding, outputs)])
+        return None
+
+    def write_set(self, kind, seed, leaves, weights, known):
         number = len(self.seeds["sets"])
         self.seeds["sets"].append({"kind": kind, "seed": seed})
         named = self.tensors_of(leaves)
         if weights is not None:
             named += [("weight.%d" % i, w) for i, w in enumerate(weights)]
         self.write("inputs/set-%02d.safetensors" % number, named)
-        self.write("oracle/set-%02d.safetensors" % number,
-                   _named("expect", expect) + _named("exact", exact or []) +
-                   _named("react", react) + _named("noise", noise) +
-                   [one for kind, outputs in rounded.items()
-                    for one in _named(kind, outputs)])
-        return None
+        self.write("oracle/set-%02d.safetensors" % number, known)
 
     def find_matters(self, leaves, expect, exact, react, noise, others=None):
         """The first set, which is a declared one, is where this is tried.
@@ -408,8 +489,7 @@ class Maker:
                             run.slots, run.declared, self.matters[1])],
             "outputs": [_describe("out%d" % i, out, False)
                         for i, out in enumerate(self.outputs)],
-            "operations": count.count(
-                lambda: run.reference(first, first.leaves)),
+            "operations": self.operations,
             "bytes": weight_bytes + sum(tensors.nbytes(t) for t in data),
             "float64": run.way,
             "perturbed_runs": run.runs,

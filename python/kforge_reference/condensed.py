@@ -428,7 +428,7 @@ class Condenser:
         weights = sets.random_weights(run.slots, run.declared, seed) \
             if kind == "weights" else None
         given = fresh.make(leaves) if fresh else leaves
-        why = run.why_not_large(kind, leaves, given)
+        why = run.why_not_scaled(kind, leaves, given)
         if why:
             return why
         try:
@@ -564,7 +564,8 @@ class Condenser:
             "windows": [len(at) for at in self.windows.at],
             "window": self.windows.length,
             "rows": bool(self.rows),
-            "left_out": ["set wide", "set small",
+            "left_out": ["set wide", "set small", "set tiny", "set outliers",
+                         "set infinite", "set nan",
                          "perturbed runs beyond %d" % self.run.runs,
                          "values of elements outside of the windows"],
         }

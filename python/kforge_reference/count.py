@@ -11,6 +11,11 @@ import torch
 
 from . import tensors
 
+# Operations in which a weight stands for an input: a row of it is looked up, or
+# it is added as it is.
+TAKING = ("embedding", "embedding_bag", "_embedding_bag", "index",
+          "index_select", "gather", "add")
+
 try:
     from torch.utils._python_dispatch import TorchDispatchMode
 except ImportError:
@@ -99,6 +104,24 @@ if TorchDispatchMode is not None:
                     t.numel() for t in outs + sources)
             return result
 
+    class TableWatch(TorchDispatchMode):
+        """Notes which of these tensors, of two axes or more, are taken as they
+        are."""
+
+        def __init__(self, tensors_):
+            super().__init__()
+            self.tensors = tensors_
+            self.found = set()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if _name(func) in TAKING:
+                starts = {tensors.storage_start(t) for t in _tensors(args)}
+                self.found |= {
+                    i for i, t in enumerate(self.tensors)
+                    if t.dim() > 1 and t.is_floating_point() and
+                    tensors.storage_start(t) in starts}
+            return func(*args, **(kwargs or {}))
+
     class NarrowWatch(TorchDispatchMode):
         """Notes whether a float64 value was made into a smaller float."""
 
@@ -143,6 +166,22 @@ def count(call):
     counts = dict(counter.sums)
     counts["total"] = sum(counter.sums.values())
     return counts
+
+
+def tables(call, weights):
+    """Places of the weights that one call() takes as they are."""
+    if TorchDispatchMode is None:
+        return []
+    watch = TableWatch(weights)
+    with watch:
+        call()
+    return sorted(watch.found)
+
+
+def multiplies(counts):
+    """Are there sums of products, whose terms an algorithm may mix? Yes where
+    that is not known."""
+    return counts is None or bool(counts["matmul"] or counts["convolution"])
 
 
 def narrow_watch():

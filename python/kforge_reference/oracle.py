@@ -120,15 +120,17 @@ class Oracle:
             return
         self._exact = None
 
-    def why_not_large(self, kind, declared, leaves):
-        """Why large inputs cannot be judged, or None; other kinds can."""
-        if kind != "large":
+    def why_not_scaled(self, kind, declared, leaves):
+        """Why large or tiny inputs cannot be judged, or None; other kinds
+        can."""
+        if kind not in ("large", "tiny"):
             return None
         if not self.way:
             return "there is no float64 form, which alone tells where the " \
                 "reference itself loses its way"
-        if sets.overflows(declared, leaves):
-            return "an input is too large for its type there"
+        if sets.leaves_type(declared, leaves):
+            return "an input is too %s for its type there" % (
+                "large" if kind == "large" else "small")
         return None
 
     def forget_exact(self):
@@ -192,6 +194,11 @@ def _as_scale(value):
     return value.clamp(max=FLOAT32_MAX).float().contiguous()
 
 
+# Whoever is further off than this share of its largest output has lost it.
+LOST = 2.0**-12
+# What outliers must not bring forth: a thing far below all other numbers says
+# that a place does not count.
+REACHED = 2.0**50
 FLAT = "every output is one number there, whatever the inputs"
 
 
@@ -201,6 +208,50 @@ def is_flat(outputs, react):
         (g is None or not bool(g.any())) and
         (not out.numel() or bool((out == out.reshape(-1)[0]).all()))
         for out, g in zip(outputs, react))
+
+
+def is_lost(middle, noise):
+    """Is the reference itself far off?"""
+    return any(e is not None and e.numel() and
+               float(e.max()) > LOST * float(y.abs().max())
+               for y, e in zip(middle, noise))
+
+
+def is_reached(outputs):
+    return any(out.is_floating_point() and
+               not bool((out.abs() < REACHED).all()) for out in outputs)
+
+
+def selects(leaves, outputs):
+    """Is every number of the outputs one of the inputs', as of a maximum?"""
+    given = [leaf.reshape(-1) for leaf in leaves if sets.is_floating(leaf)]
+    if any(not out.is_floating_point() or not out.numel() or
+           any(out.dtype is not leaf.dtype for leaf in given)
+           for out in outputs):
+        return False
+    given = torch.cat(given)
+    return all(bool(torch.isin(part, given).all()) for out in outputs
+               for part in (out.reshape(-1)[:64], out))
+
+
+def agreed(outputs, exact):
+    """Both, with NaN where one of them is finite and the other is not."""
+    for out, y in zip(outputs, exact):
+        other = out.isfinite() != y.isfinite()
+        out[other] = y[other] = float("nan")
+
+
+def untouched(outputs, others):
+    """The outputs, NaN where one of the others is not the same; None if that
+    is everywhere, or nowhere."""
+    kept = []
+    for out, *more in zip(outputs, *others):
+        same = torch.ones_like(out, dtype=torch.bool)
+        for other in more:
+            same &= other == out
+        kept.append(torch.where(same, out, torch.full_like(out, float("nan"))))
+    holes = sum(int(out.isnan().sum()) for out in kept)
+    return kept if 0 < holes < sum(out.numel() for out in kept) else None
 
 
 def not_finite(outputs):

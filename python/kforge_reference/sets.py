@@ -5,9 +5,14 @@ import torch
 from . import device
 
 KINDS = ("declared", "changed", "zero_mean", "wide", "tail", "small",
-         "large", "weights")
-# A power of two: no two numbers become the same, none is rounded.
+         "large", "tiny", "outliers", "infinite", "nan", "weights")
+# Powers of two: no two numbers become the same, none is rounded.
 LARGE = 1024
+TINY = 2.0**-102
+# What is far below all other numbers, as a mask would be.
+FAR = 2.0**100
+# Of so many rows one has outliers, or a NaN.
+ODD_ONE_IN = 8
 # Of so many elements of the first set one is changed; where no output follows
 # that, one of fewer.
 CHANGED_ONE_IN = (4096, 512, 64)
@@ -42,8 +47,12 @@ def _large(x, _):
     return x * LARGE
 
 
+def _tiny(x, _):
+    return x * TINY
+
+
 CHANGE = {"zero_mean": _zero_mean, "wide": _wide, "tail": _tail,
-          "small": _small, "large": _large}
+          "small": _small, "large": _large, "tiny": _tiny}
 
 
 def is_floating(leaf):
@@ -58,14 +67,110 @@ def apply(kind, leaves, seed):
     if change is None:
         return leaves
     gen = generator(seed)
+    places = [i for i, leaf in enumerate(leaves) if is_floating(leaf)]
+    if kind == "tiny":  # what all are divided by is among the last
+        places = places[-1:]
     return [change(leaf.double(), gen).to(leaf.dtype)
-            if is_floating(leaf) else leaf for leaf in leaves]
+            if i in places else leaf for i, leaf in enumerate(leaves)]
 
 
-def overflows(declared, leaves):
-    """Does a number no longer fit into its type?"""
-    return any(bool((a.isfinite() & ~b.isfinite()).any())
+def apply_to_tables(kind, tables, weights, seed):
+    """The weights with those at these places changed as inputs are."""
+    changed = apply(kind, [weights[i] for i in tables], seed)
+    weights = list(weights)
+    for i, value in zip(tables, changed):
+        weights[i] = value
+    return weights
+
+
+def leaves_type(declared, leaves):
+    """Does a number no longer fit into its type, or become zero in it?"""
+    return any(bool(((a.isfinite() & ~b.isfinite()) |
+                     ((a != 0) & (b == 0))).any())
                for a, b in zip(declared, leaves) if is_floating(a))
+
+
+def _odd_rows(leaf, gen):
+    """(the leaf as rows, a copy; which of them are odd); None: it has none."""
+    if not leaf.dim() or leaf.shape[-1] < 3:
+        return None
+    rows = leaf.clone().reshape(-1, leaf.shape[-1])
+    count = max(1, rows.shape[0] // ODD_ONE_IN)
+    # The last one is always among them: what is one too many goes beyond it.
+    odd = torch.randperm(rows.shape[0] - 1, generator=gen)[:count - 1]
+    odd = torch.cat([odd, torch.tensor([rows.shape[0] - 1])])
+    return rows, odd[torch.randperm(count, generator=gen)]
+
+
+def outliers(leaves, seed):
+    """The second half of all rows, along the last axis, is large. In some rows
+    one number is far below all others and one is the largest by far, every
+    third time the first of its row, every third time the last: there loops
+    begin and end."""
+    gen = generator(seed)
+    return [_outliers(leaf, gen) if is_floating(leaf) else leaf
+            for leaf in leaves]
+
+
+def _outliers(leaf, gen):
+    found = _odd_rows(leaf, gen)
+    if found is None:
+        return leaf
+    rows, odd = found
+    last = rows.shape[1] - 1
+    high = _places(odd.shape, last, gen)
+    low = (high + torch.randint(1, last + 1, odd.shape, generator=gen)) % \
+        (last + 1)
+    top = torch.finfo(leaf.dtype).max / 4
+    rows[rows.shape[0] // 2:] *= LARGE
+    rows[odd, high] = min(LARGE**2 * float(leaf.abs().max()), top)
+    # No power of two: their products are exact, and hide what they do.
+    rows[odd, low] = -min(FAR, top) * \
+        (1 + torch.rand(odd.shape, generator=gen)).to(leaf.dtype)
+    return rows.reshape(leaf.shape)
+
+
+def _places(shape, last, gen):
+    places = torch.randint(0, last + 1, shape, generator=gen)
+    end = torch.randint(0, 3, shape, generator=gen)
+    places[end == 0] = 0
+    places[end == 1] = last
+    return places
+
+
+def infinite(leaves, seed):
+    """Some rows have one infinity, as many have negative ones only."""
+    gen = generator(seed)
+    return [_infinite(leaf, gen) if is_floating(leaf) else leaf
+            for leaf in leaves]
+
+
+def _infinite(leaf, gen):
+    found = _odd_rows(leaf, gen)
+    if found is None:
+        return leaf
+    rows, odd = found
+    high = _places(odd.shape, rows.shape[1] - 1, gen)
+    rows[odd[0::2], high[0::2]] = float("inf")
+    rows[odd[1::2]] = float("-inf")
+    return rows.reshape(leaf.shape)
+
+
+def with_holes(leaves, seed, value):
+    """In some rows one number is value, at the same places for one seed."""
+    gen = generator(seed)
+    return [_with_holes(leaf, gen, value) if is_floating(leaf) else leaf
+            for leaf in leaves]
+
+
+def _with_holes(leaf, gen, value):
+    found = _odd_rows(leaf, gen)
+    if found is None:
+        return leaf
+    rows, odd = found
+    rows[odd, torch.randint(0, rows.shape[1], odd.shape,
+                            generator=gen)] = value
+    return rows.reshape(leaf.shape)
 
 
 def change_few(leaves, others, seed, one_in):
@@ -106,9 +211,12 @@ def vary(leaves, places, seed):
     return leaves
 
 
-def why_not(kind, leaves, slots):
+def why_not(kind, leaves, slots, tables=()):
     """Why a kind of set does not apply to a problem, or None."""
-    if kind in CHANGE and not any(is_floating(leaf) for leaf in leaves):
+    inputs = any(is_floating(leaf) for leaf in leaves)
+    if kind in CHANGE and not inputs and not tables:
+        return "there is no floating-point input"
+    if kind in ("outliers", "infinite", "nan") and not inputs:
         return "there is no floating-point input"
     if kind == "weights" and all(slot.structural for slot in slots):
         return "there is no parameter"

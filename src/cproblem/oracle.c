@@ -264,6 +264,26 @@ bool kf_answer_is_flat(const struct kf_cproblem *problem,
 	return true;
 }
 
+/* Whoever is further off than this share of its largest value has lost it. */
+#define LOST 0x1p-12
+
+bool kf_answer_is_lost(const struct kf_cproblem *problem,
+		       const struct kf_answer *answer)
+{
+	for (size_t i = 0; i < problem->out.count; i++) {
+		double most = 0, off = 0;
+
+		for (int64_t k = 0; answer->noise[i] &&
+		     k < problem->out.at[i].info.numel; k++) {
+			most = fmax(most, fabs(answer->exact[i][k]));
+			off = fmax(off, (double)answer->noise[i][k]);
+		}
+		if (off > LOST * most)
+			return true;
+	}
+	return false;
+}
+
 /* --- lower precision ----------------------------------------------------- */
 
 /* Bits of the fraction dropped, to nearest with ties to even, or cut off. */

@@ -67,6 +67,10 @@ void kf_answer_not_finite(const struct kf_cproblem *problem,
 bool kf_answer_is_flat(const struct kf_cproblem *problem,
 		       const struct kf_answer *answer);
 
+/* Is the reference itself far off the other one? Likewise. */
+bool kf_answer_is_lost(const struct kf_cproblem *problem,
+		       const struct kf_answer *answer);
+
 /* Would the judge see that these data give another answer? */
 KF_MUST_CHECK enum kf_code kf_oracle_moves(struct kf_oracle *oracle,
 		const struct kf_cref_data *data,

@@ -15,7 +15,7 @@
 
 static const char *const set_kind[] = {
 	"declared", "changed", "zero_mean", "wide", "tail", "small",
-	"large", "weights",
+	"large", "tiny", "weights",
 };
 /* Of so many elements of the first set one is changed; where no output follows
  * that, one of fewer. */
@@ -107,6 +107,17 @@ static bool any_floating(const struct kf_ctensors *list)
 		if (is_floating(&list->at[i]))
 			return true;
 	return false;
+}
+
+/* What others are divided by is often the last one: that alone is tiny. */
+static bool is_changed(const struct kf_ctensors *list, size_t i,
+		       const char *kind)
+{
+	const struct kf_ctensors rest = {
+		.at = list->at + i + 1, .count = list->count - i - 1,
+	};
+
+	return strcmp(kind, "tiny") != 0 || !any_floating(&rest);
 }
 
 static bool all_structural(const struct kf_ctensors *list)
@@ -233,7 +244,9 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 	for (size_t i = 0; i < p->in.count && !s->why[0]; i++) {
 		struct kf_rng rng = kf_values_rng(s->seed, OF_CHANGE + i);
 
-		kf_values_change(s->kind, &p->in.at[i], &rng, s->in[i]);
+		if (is_changed(&p->in, i, s->kind))
+			kf_values_change(s->kind, &p->in.at[i], &rng,
+					 s->in[i]);
 	}
 	if (weights && !s->why[0])
 		make_weights(m, s);
@@ -262,6 +275,21 @@ static enum kf_code take_end(struct kf_maker *m, struct set *s,
 	return KF_OK;
 }
 
+/* Whether large or tiny data show anything. */
+static void look_at_scaled(const struct kf_maker *m, struct set *s)
+{
+	bool tiny = strcmp(s->kind, "tiny") == 0;
+
+	if (!tiny && strcmp(s->kind, "large") != 0)
+		return;
+	if (kf_answer_is_flat(&m->problem, &s->answer))
+		snprintf(s->why, sizeof(s->why), "every output is one number "
+			 "there, whatever the inputs");
+	else if (tiny && kf_answer_is_lost(&m->problem, &s->answer))
+		snprintf(s->why, sizeof(s->why), "the reference itself loses "
+			 "its way there");
+}
+
 static enum kf_code run_set(struct kf_maker *m, struct set *s,
 			    struct kf_err *err)
 {
@@ -288,10 +316,8 @@ static enum kf_code run_set(struct kf_maker *m, struct set *s,
 				&end, err);
 	if (!code)
 		code = take_end(m, s, &end, err);
-	if (!code && !s->why[0] && strcmp(s->kind, "large") == 0 &&
-	    kf_answer_is_flat(&m->problem, &s->answer))
-		snprintf(s->why, sizeof(s->why), "every output is one number "
-			 "there, whatever the inputs");
+	if (!code && !s->why[0])
+		look_at_scaled(m, s);
 	return code;
 }
 

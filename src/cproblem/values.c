@@ -222,13 +222,20 @@ static void large(const struct kf_ctensor *t, struct kf_rng *rng, void *data)
 		put(t, data, i, get(t, data, i) * 1024);
 }
 
+static void tiny(const struct kf_ctensor *t, struct kf_rng *rng, void *data)
+{
+	(void)rng;
+	for (int64_t i = 0; i < t->info.numel; i++)
+		put(t, data, i, get(t, data, i) * 0x1p-102);
+}
+
 static const struct {
 	const char *kind;
 	void (*change)(const struct kf_ctensor *t, struct kf_rng *rng,
 		       void *data);
 } change[] = {
 	{ "zero_mean", zero_mean }, { "wide", wide }, { "tail", tail },
-	{ "small", small }, { "large", large },
+	{ "small", small }, { "large", large }, { "tiny", tiny },
 };
 
 bool kf_values_changes(const char *kind)

@@ -24,7 +24,8 @@ bool kf_values_make(const struct kf_ctensor *t, struct kf_rng *rng,
  * in double, rounded to their own type. Kinds without a change do nothing. */
 void kf_values_change(const char *kind, const struct kf_ctensor *t,
 		      struct kf_rng *rng, void *data);
-/* Whether a kind has such a change: zero_mean, wide, tail, small, large. */
+/* Whether a kind has such a change: zero_mean, wide, tail, small, large,
+ * tiny. */
 bool kf_values_changes(const char *kind);
 
 /* Random values in the manner of `like`, which t's data are: of matrices their

@@ -49,6 +49,8 @@ struct kf_compare_request {
 	/* Used where react or noise is NULL; NULL: 0. */
 	const struct kf_compare_typical *typical;
 	double limit;		/* T; kf_compare_limit() */
+	bool nan_is_open;	/* where the reference has a NaN all is right,
+				   where an infinity a NaN is, too */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
 				   from the start of got; 0: there is none */
 	unsigned variant;	/* 0: the fastest for this processor; else the
@@ -110,9 +112,11 @@ bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
 			  uint32_t poison);
 
 /* T for a dtype and kind of case (docs/judging.md): float32 2^-15, on wide,
- * tail and large sets 2^-13; float16 2^-9; bfloat16 2^-6; float64 2^-44, on
- * these sets 2^-42. */
+ * tail, large, tiny and outliers sets 2^-13; float16 2^-9; bfloat16 2^-6;
+ * float64 2^-44, on these sets 2^-42. */
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind);
+/* nan_is_open for a kind of case. */
+bool kf_compare_open(const char *case_kind);
 
 void kf_compare_run(const struct kf_compare_request *req,
 		    struct kf_compare *out);

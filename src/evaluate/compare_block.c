@@ -217,6 +217,12 @@ static enum kf_mark mark_of(const struct kf_compare_request *req, int64_t i,
 	return isinf(q) ? KF_MARK_NONFINITE : KF_MARK_WRONG;
 }
 
+/* Is whatever the program gives right, or NaN at least? */
+static bool is_open(const struct kf_compare_request *req, double c, double r)
+{
+	return req->nan_is_open && (isnan(r) || (isinf(r) && isnan(c)));
+}
+
 struct block_sums { double q_squares; int counted; };
 
 /* The block's own share of the scale, S_B / 32. */
@@ -276,7 +282,8 @@ static double q_at(const struct kf_compare_request *req, int64_t i,
 
 	e.sigma = sigma_of(scale, floor_size, 4 / req->limit * scale->noise,
 			   &e.scale);
-	e.q = element_q(e.got, e.expect, r, e.sigma, f, req->limit);
+	e.q = is_open(req, e.got, r) ? 0 :
+		element_q(e.got, e.expect, r, e.sigma, f, req->limit);
 	if (isfinite(e.got) && isfinite(e.expect) &&
 	    fabs(e.got - e.expect) > out->error_max_abs)
 		out->error_max_abs = fabs(e.got - e.expect);

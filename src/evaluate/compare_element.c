@@ -169,9 +169,9 @@ double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
 {
 	/* Large terms cancel in these: an honest fast algorithm (Strassen,
 	 * Winograd) loses two more bits there. */
-	bool coarse = case_kind && (strcmp(case_kind, "wide") == 0 ||
-				    strcmp(case_kind, "tail") == 0 ||
-				    strcmp(case_kind, "large") == 0);
+	static const char *const coarse_kind[] = { "wide", "tail", "large",
+						   "tiny", "outliers" };
+	bool coarse = false;
 	static const struct { double plain, coarse; } limit[] = {
 		[KF_F16] = { 0x1p-9, 0x1p-9 },
 		[KF_BF16] = { 0x1p-6, 0x1p-6 },
@@ -181,5 +181,13 @@ double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
 
 	if (!kf_dtype_is_float(dtype))
 		return 0;
+	for (size_t i = 0; i < KF_COUNT(coarse_kind) && case_kind; i++)
+		coarse |= strcmp(case_kind, coarse_kind[i]) == 0;
 	return coarse ? limit[dtype].coarse : limit[dtype].plain;
+}
+
+bool kf_compare_open(const char *case_kind)
+{
+	return case_kind && (strcmp(case_kind, "nan") == 0 ||
+			     strcmp(case_kind, "infinite") == 0);
 }

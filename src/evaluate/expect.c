@@ -14,6 +14,7 @@ struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
 		.react = kase->react ? kase->react[i] : NULL,
 		.noise = kase->noise ? kase->noise[i] : NULL,
 		.limit = kf_compare_limit(info->dtype, kase->kind),
+		.nan_is_open = kf_compare_open(kase->kind),
 	};
 
 	memcpy(req.shape, info->shape, sizeof(req.shape));

@@ -172,6 +172,10 @@ static const char *data_of(const char *kind)
 		{ "tail", "the last eighth 8 times as large" },
 		{ "small", "inputs scaled by 1/1000" },
 		{ "large", "inputs 1024 times as large" },
+		{ "tiny", "inputs scaled by 2^-102" },
+		{ "outliers", "a few inputs far below and above all others" },
+		{ "infinite", "a few infinities" },
+		{ "nan", "a few NaN; what hangs on them is not looked at" },
 		{ "weights", "random weights" },
 	};
 

@@ -118,6 +118,23 @@ static const struct { const char *kind, *data, *hint; } kinds[] = {
 	{ "large", "inputs 1024 times as large",
 	  "Something overflows, or the range of the inputs seems to be assumed "
 	  "(a maximum that is not subtracted before exp)." },
+	{ "tiny", "inputs scaled by 2^-102",
+	  "The range of the inputs seems to be assumed (a reciprocal of a "
+	  "product, or a square without an epsilon)." },
+	{ "outliers", "inputs with a few numbers far below and far above all "
+	  "others",
+	  "A number far below all others should count as nothing beside the "
+	  "largest: look at how a row is handled that needs care, from its "
+	  "first element to its last." },
+	{ "infinite", "inputs with a few infinities, where NaN is right as well "
+	  "wherever the reference is not finite",
+	  "An infinity disturbs other rows, or gives a finite number: look at "
+	  "how a row is handled that has one, from its first element to its "
+	  "last." },
+	{ "nan", "inputs with a few NaN, where only results that do not hang on "
+	  "them are looked at",
+	  "A NaN disturbs results that do not hang on it: look at how a row "
+	  "is handled that has one." },
 	{ "weights", "random weights",
 	  "The value of a weight seems to be assumed: weights change between "
 	  "calls, and all that is computed from them must follow." },

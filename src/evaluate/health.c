@@ -31,7 +31,7 @@ static bool is_declared(const struct kf_case *set)
 
 static bool has_own_weights(const struct kf_case *set)
 {
-	return strcmp(set->kind, "weights") != 0;
+	return !set->weight && strcmp(set->kind, "weights") != 0;
 }
 
 /* Sentences hold names that a problem's own code chose. */

@@ -41,15 +41,29 @@ static bool is_declared(const struct kf_judgement *j,
 	return check->kase == j->req->bundle->set;
 }
 
+static bool is_odd(const struct kf_case *kase)
+{
+	static const char *const odd[] = { "tiny", "outliers", "infinite",
+					   "nan" };
+
+	for (size_t i = 0; kase && i < KF_COUNT(odd); i++)
+		if (strcmp(kase->kind, odd[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Keep the fault that tells most: the worst kind, then the declared set. */
 static void note_failure(struct kf_judgement *j, const struct kf_check *check,
 			 bool timed)
 {
 	const struct kf_check *kept = &j->failure;
+	bool odd = is_odd(check->kase), kept_odd = is_odd(kept->kase);
 
-	if (kept->fault && (check->fault > kept->fault ||
-			    (check->fault == kept->fault &&
-			     !is_declared(j, check))))
+	if (kept->fault && odd > kept_odd)
+		return;
+	if (kept->fault && odd == kept_odd &&
+	    (check->fault > kept->fault ||
+	     (check->fault == kept->fault && !is_declared(j, check))))
 		return;
 	j->failure = *check;
 	j->failure_timed = timed;
@@ -226,6 +240,21 @@ static void bring_together(const struct kf_bundle *b,
 	list[kept] = changed;
 }
 
+/* What is wrong on ordinary data too is told of these: it helps more. */
+static void odd_ones_last(const struct kf_case **list, size_t count)
+{
+	const struct kf_case **odd = kf_alloc((count + 1) * sizeof(odd[0]));
+	size_t kept = 0, found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_odd(list[i]))
+			odd[found++] = list[i];
+		else
+			list[kept++] = list[i];
+	memcpy(list + kept, odd, found * sizeof(odd[0]));
+	free(odd);
+}
+
 /* A forked process can tell that it is not the first (docs/security.md): it
  * must expect other data than the declared kind too. */
 static size_t add_any_set(struct kf_judgement *j, const struct kf_case **list)
@@ -247,7 +276,8 @@ static size_t add_any_set(struct kf_judgement *j, const struct kf_case **list)
  * The calls before the first timed block: in the first process every verdict
  * set, in later ones the declared set once more (does it give the same there?)
  * and, if the stock is small or it is forked, other sets; with stock entries
- * among them, in secret order but for the set that repeats the declared one.
+ * among them, in secret order but for the set that repeats the declared one and
+ * for odd data.
  */
 static size_t plan(struct kf_judgement *j, struct kf_process *p,
 		   const struct kf_case **list)
@@ -269,6 +299,7 @@ static size_t plan(struct kf_judgement *j, struct kf_process *p,
 		list[count++] = kf_process_fresh(p);
 	shuffle(&j->rng, list, count);
 	bring_together(b, list, count);
+	odd_ones_last(list, count);
 	if (p->first)
 		note_order(j, list, count);
 	return count;

@@ -198,6 +198,7 @@ static bool rows_pass(const struct kf_trivial_case *c, int64_t rows,
 		.react = c->set->react ? c->set->react[c->out] : NULL,
 		.noise = c->set->noise ? c->set->noise[c->out] : NULL,
 		.limit = kf_compare_limit(info->dtype, c->set->kind),
+		.nan_is_open = kf_compare_open(c->set->kind),
 	};
 	struct kf_compare result;
 	int64_t count = info->numel;

@@ -268,7 +268,8 @@ static enum kf_code load_inputs(const struct kf_bundle_loader *l,
 	code = b->condensed ? kf_condensed_inputs(l, file, c) :
 		find_all(l, file, "in", b->in, b->in_count, KF_DTYPE_NONE,
 			 c->in);
-	if (code || strcmp(c->kind, "weights") != 0)
+	if (code || (strcmp(c->kind, "weights") != 0 &&
+		     !kf_safetensors_get(file, "weight.0")))
 		return code;
 	c->weight = kf_alloc(b->weight_count * sizeof(c->weight[0]));
 	return find_all(l, file, "weight", b->weight, b->weight_count,

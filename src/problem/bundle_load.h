@@ -7,7 +7,7 @@
 
 #include "problem/problem.h"
 
-#define KF_BUNDLE_FORMAT 7
+#define KF_BUNDLE_FORMAT 8
 
 /* KF_E_INPUT if anything is missing, malformed or does not fit together; *out
  * is then empty. Links are not followed. */

@@ -187,12 +187,14 @@ extern const char *const kf_precision_name[KF_PRECISIONS];	/* "tf32_cut" */
  * other. */
 struct kf_case {
 	const char *kind;	/* "declared", "changed", "zero_mean", "wide",
-				   "tail", "small", "large", "weights",
+				   "tail", "small", "large", "tiny",
+				   "outliers", "infinite", "nan", "weights",
 				   "stock" */
 	uint64_t seed;
 	const void **in;	/* [in_count]; NULL for a None input */
 	const void **weight;	/* [weight_count]; NULL: the declared weights */
-	const void **expect;	/* [out_count]; reference in the problem's dtype */
+	const void **expect;	/* [out_count]; reference in the problem's dtype;
+				   of "nan" a NaN where it does not matter */
 	const double **exact;	/* [out_count]; float64; NULL for int/bool
 				   outputs, in stock entries, and where the
 				   reference has no float64 form */

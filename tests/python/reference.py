@@ -231,12 +231,18 @@ class Notes(Case):
                          info["notes"])
 
 
+def of_sums():
+    """The kinds of sets of what does not leave out what is far below."""
+    return [kind for kind in sets.KINDS
+            if kind not in ("outliers", "infinite", "nan")]
+
+
 class Light(Case):
     def test_it_has_all_sets_and_one_stock_entry(self):
         _, info = self.bundle(model("return x * 2", init="self.w = "
                                     "nn.Parameter(torch.ones(1))"),
                               light=True)
-        self.assertEqual(info["sets"], list(sets.KINDS))
+        self.assertEqual(info["sets"], of_sums())
         self.assertEqual(info["stock"], 1)
         self.assertEqual(info["perturbed_runs"], 2)
 
@@ -495,6 +501,7 @@ class Sets(Case):
             torch.equal(y[:, :-2], x[:, :-2]),
             "small": lambda y: bool(((y - x * 1e-3).abs() < 1e-9).all()),
             "large": lambda y: torch.equal(y, x * 1024),
+            "tiny": lambda y: torch.equal(y, x * 2.0**-102),
             "declared": lambda y: torch.equal(y, x),
         }
         whole = torch.arange(5)
@@ -505,6 +512,75 @@ class Sets(Case):
             self.assertIs(made[1], whole)
             self.assertEqual(made[2:], [None, 3])
 
+    def test_the_last_input_alone_is_tiny(self):
+        x = torch.rand(4, 4)
+        made = sets.apply("tiny", [x, x, None], 1)
+        self.assertIs(made[0], x)
+        self.assertTrue(torch.equal(made[1], x * 2.0**-102))
+
+    def test_outliers_stand_in_some_rows_at_their_ends_too(self):
+        x = torch.rand(800, 10) + 1
+        made, = sets.outliers([x], 1)
+        low, high = made < -1e30, made > 1e6
+        self.assertTrue(torch.equal(low.any(1), high.any(1)))
+        self.assertEqual(int(high.sum()), 100)
+        self.assertTrue(bool(high[799].any()))
+        for end in (0, 9):
+            self.assertGreater(int(high[:, end].sum()), 20)
+        usual = ~(low | high)
+        factor = torch.ones(800, 1)
+        factor[400:] = 1024
+        self.assertTrue(torch.equal(made[usual], (x * factor)[usual]))
+
+    def test_what_counts_the_far_below_as_nothing_has_outliers(self):
+        """outliers, infinite, nan: which of them fits, and why the others do
+        not."""
+        rows = (
+            ("torch.logsumexp(x, 1)", "outliers infinite", "other numbers"),
+            ("x.max(1).values", "outliers infinite nan", ""),
+            ("torch.softmax(x, 1)", "outliers", "no output is infinite"),
+            ("x.cumsum(1)", "", "reach the outputs"),
+            ("x - x.mean(1, True)", "", "reach the outputs"),
+            ("torch.tanh(x @ x.t())", "", "multiplies matrices"),
+            ("x * torch.rsqrt((x * x).mean(1, True) + 1e-5)", "",
+             "loses its way"),
+        )
+        for forward, fit, why in rows:
+            self.small_stock()
+            _, info = self.bundle(model("return " + forward,
+                                        inputs="torch.randn(48, 10)"))
+            self.assertEqual([kind for kind in info["sets"] if kind in
+                              ("outliers", "infinite", "nan")], fit.split(),
+                             forward)
+            self.assertIn(why, str(info["dropped"]), forward)
+
+    def expect_of(self, kind, forward, inputs):
+        self.small_stock()
+        _, info = self.bundle(model("return " + forward, inputs=inputs))
+        name = "set-%02d.safetensors" % info["sets"].index(kind)
+        return (self.data("inputs/" + name)["in.0"],
+                self.data("oracle/" + name)["expect.0"])
+
+    def test_what_hangs_on_a_nan_is_open_and_nothing_else(self):
+        x, expect = self.expect_of("nan", "x.max(1).values",
+                                   "torch.randn(48, 10)")
+        odd = x.isnan().any(1)
+        self.assertEqual(int(odd.sum()), 6)
+        self.assertTrue(torch.equal(expect.isnan(), odd))
+        self.assertTrue(torch.equal(expect[~odd], x[~odd].max(1).values))
+        # A NaN moves what is sorted: nothing of its row is asked for.
+        x, expect = self.expect_of("nan", "x.sort(1).values",
+                                   "torch.randn(48, 10)")
+        self.assertTrue(torch.equal(expect.isnan().all(1),
+                                    x.isnan().any(1)))
+
+    def test_infinities_are_of_both_signs(self):
+        x, expect = self.expect_of("infinite", "torch.logsumexp(x, 1)",
+                                   "torch.randn(48, 10)")
+        self.assertEqual(int((expect == float("inf")).sum()), 3)
+        self.assertEqual(int((expect == float("-inf")).sum()), 3)
+        self.assertEqual(int((x == float("inf")).sum()), 3)
+
     def test_a_set_outside_the_domain_is_left_out_and_said_so(self):
         self.small_stock()
         _, info = self.bundle(model("return torch.sqrt(x)",
@@ -513,7 +589,7 @@ class Sets(Case):
         self.assertIn("not finite", dropped["zero_mean"])
         self.assertIn("no parameter", dropped["weights"])
         self.assertEqual(info["sets"], ["declared", "changed", "wide",
-                                        "tail", "small", "large"])
+                                        "tail", "small", "large", "tiny"])
 
     def test_large_inputs_that_show_nothing_are_left_out(self):
         rows = (
@@ -569,11 +645,30 @@ class Sets(Case):
     def test_integer_inputs_have_declared_sets_only(self):
         self.small_stock()
         _, info = self.bundle(model(
-            "return self.e(x)", init="self.e = nn.Embedding(9, 4)",
-            inputs="torch.randint(0, 9, (5,))"))
+            "return x * self.w[0, 0]", init="self.w = nn.Parameter("
+            "torch.ones(1, 1))", inputs="torch.randint(0, 9, (5,))"))
         self.assertEqual(info["sets"], ["declared", "declared", "weights"])
         self.assertEqual({d["reason"] for d in info["dropped"]},
                          {"there is no floating-point input"})
+
+    def test_tables_stand_for_inputs_where_there_are_integers_only(self):
+        self.small_stock()
+        _, info = self.bundle(model(
+            "return self.f(self.e(x) + self.p)",
+            init="self.e = nn.Embedding(9, 4)\n"
+            "self.p = nn.Parameter(torch.randn(5, 4))\n"
+            "self.f = nn.Linear(4, 3)",
+            inputs="torch.randint(0, 9, (5,))"))
+        self.assertIn("small", info["sets"])
+        made = self.data("inputs/set-%02d.safetensors" %
+                         info["sets"].index("small"))
+        weights = self.data("inputs/weights.safetensors")
+        for i, (slot, factor) in enumerate((
+                ("p", 1e-3), ("e.weight", 1e-3), ("f.weight", 1),
+                ("f.bias", 1))):
+            self.assertLess(float((made["weight.%d" % i] -
+                                   factor * weights[slot]).abs().max()),
+                            1e-9, slot)
 
     def stock_inputs(self, forward, inputs):
         self.small_stock()
@@ -716,7 +811,7 @@ self.odd = torch.ones(7, dtype=torch.bool)
 """.strip()))
         self.assertEqual(result, {"made": True})
         self.assertEqual(info["stock"], 3)
-        self.assertEqual(info["sets"], list(sets.KINDS))
+        self.assertEqual(info["sets"], of_sums())
         self.assertEqual(info["bytes"],
                          4 * 60 + 4 * 33 + 7 + 4 * 18 + 6)
         out = os.path.join(self.folder.name, "out")
@@ -728,7 +823,7 @@ self.odd = torch.ones(7, dtype=torch.bool)
              "inputs/weights.safetensors"] +
             ["%s/%s-%02d.safetensors" % (part, kind, i)
              for part in ("inputs", "oracle")
-             for kind, number in (("set", 8), ("stock", 3))
+             for kind, number in (("set", 9), ("stock", 3))
              for i in range(number)]))
         for name in names:
             if name.endswith(".safetensors"):

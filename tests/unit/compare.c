@@ -69,6 +69,40 @@ static void test_exact_output_is_good(void **state)
 	free(f);
 }
 
+static void test_what_hangs_on_no_number_is_open_where_it_is_said(void **state)
+{
+	static const struct { float reference, got; bool good; } rows[] = {
+		{ (float)NAN, 7, true },
+		{ (float)NAN, (float)INFINITY, true },
+		{ (float)INFINITY, (float)INFINITY, true },
+		{ (float)INFINITY, (float)NAN, true },
+		{ (float)INFINITY, 7, false },
+		{ (float)INFINITY, (float)-INFINITY, false },
+		{ 0.5f, (float)NAN, false },
+		{ 0.5f, 7, false },
+	};
+
+	(void)state;
+	assert_true(kf_compare_open("nan") && kf_compare_open("infinite"));
+	assert_false(kf_compare_open("outliers"));
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct fixture *f = fixture_new(2);
+		struct kf_compare out;
+		size_t at = 17 * SIDE + 3;
+
+		f->expect[at] = rows[i].reference;
+		f->exact[at] = (double)rows[i].reference;
+		f->got[at] = rows[i].got;
+		f->req.nan_is_open = true;
+		kf_compare_run(&f->req, &out);
+		assert_int_equal(out.end == KF_COMPARE_GOOD, rows[i].good);
+		f->req.nan_is_open = false;
+		kf_compare_run(&f->req, &out);
+		assert_int_equal(out.end == KF_COMPARE_GOOD, i == 2);
+		free(f);
+	}
+}
+
 static void test_one_element_is_judged_on_its_own_scale(void **state)
 {
 	static const struct { double q; enum kf_compare_end end; } rows[] = {
@@ -835,6 +869,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_output_is_good),
+		cmocka_unit_test(
+			test_what_hangs_on_no_number_is_open_where_it_is_said),
 		cmocka_unit_test(test_one_element_is_judged_on_its_own_scale),
 		cmocka_unit_test(test_small_errors_everywhere_are_refused),
 		cmocka_unit_test(test_small_blocks_may_be_further_off),

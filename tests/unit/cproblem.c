@@ -461,6 +461,13 @@ static void test_kinds_of_sets_change_what_they_say(void **state)
 
 		assert_memory_equal(&y[i], &wanted, sizeof(wanted));
 	}
+	memcpy(y, x, sizeof(y));
+	kf_values_change("tiny", &t, &rng, y);
+	for (int i = 0; i < COUNT; i++) {
+		float wanted = x[i] * 0x1p-102f;
+
+		assert_memory_equal(&y[i], &wanted, sizeof(wanted));
+	}
 	assert_true(kf_values_changes("wide"));
 	assert_false(kf_values_changes("weights"));
 }
@@ -485,6 +492,24 @@ static void test_a_flat_answer_is_seen(void **state)
 	react[COUNT - 1] = 0;
 	whole[COUNT - 1] = 1;
 	assert_false(kf_answer_is_flat(&problem, &answer));
+}
+
+/* By its own error, against its largest value. */
+static void test_a_lost_answer_is_seen(void **state)
+{
+	struct kf_ctensor out = tensor(KF_VALUES_UNIFORM, 0, 1);
+	struct kf_cproblem problem = { .out = { .at = &out, .count = 1 } };
+	double exact[COUNT] = { [7] = -1e-30 }, *exacts = exact;
+	float noise[COUNT] = { 0 }, *noises = noise;
+	struct kf_answer answer = { .exact = &exacts, .noise = &noises };
+
+	(void)state;
+	noise[3] = 1e-37f;
+	assert_false(kf_answer_is_lost(&problem, &answer));
+	noise[COUNT - 1] = 1e-30f;
+	assert_true(kf_answer_is_lost(&problem, &answer));
+	noises = NULL;		/* of whole numbers */
+	assert_false(kf_answer_is_lost(&problem, &answer));
 }
 
 static void test_whole_numbers_are_left_alone(void **state)
@@ -540,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_values_stay_in_their_domain),
 		cmocka_unit_test(test_kinds_of_sets_change_what_they_say),
 		cmocka_unit_test(test_a_flat_answer_is_seen),
+		cmocka_unit_test(test_a_lost_answer_is_seen),
 		cmocka_unit_test(test_whole_numbers_are_left_alone),
 		cmocka_unit_test(test_random_weights_keep_a_shared_sign),
 	};
