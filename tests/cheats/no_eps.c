@@ -3,7 +3,7 @@
  * class: distribution sniffing
  * problem: norm
  * found: mismatch values
- * without: small
+ * without: small tiny
  */
 int kf_forward(struct kf_call *c)
 {

@@ -19,7 +19,8 @@
 enum { PAUSE, CLOCK, READ_ONLY, REFERENCE_FIRST, FRESH_INPUTS, ORACLE_APART,
        BLIND_PREPARE, GUARDS, EVERY_CALL, EVERY_ELEMENT, NON_FINITE, PRECISION,
        NAMED_PRECISION,
-       ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, WEIGHTS, CHANGED, PROTOCOL,
+       ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, TINY, OUTLIERS, INFINITIES,
+       NANS, WEIGHTS, CHANGED, PROTOCOL,
        DEFENCES };
 
 static const struct { const char *name, *set; } defence[DEFENCES] = {
@@ -41,6 +42,10 @@ static const struct { const char *name, *set; } defence[DEFENCES] = {
 	[TAIL] = { "tail", "tail" },
 	[SMALL] = { "small", "small" },
 	[LARGE] = { "large", "large" },
+	[TINY] = { "tiny", "tiny" },
+	[OUTLIERS] = { "outliers", "outliers" },
+	[INFINITIES] = { "infinite", "infinite" },
+	[NANS] = { "nan", "nan" },
 	[WEIGHTS] = { "weights", "weights" },
 	[CHANGED] = { "changed", "changed" },
 	[PROTOCOL] = { "protocol", NULL },
