@@ -3,7 +3,10 @@
 The supervisor writes inputs into an arena that both map, then asks over a
 socket, a line at a time:
 
-    warm        only where "wait" is asked for, first: begin, on the device
+    warm        only where "wait" is asked for, first: compute on the device, and
+                have compilers work, which nobody's times may be taken beside
+                                                        -> "warm done"
+    choose      only there, next: what is timed from here on is time of our own
     run 0       time one call with the declared weights -> "ok TIME DELAY"
     run 1       the same with the weights in the arena
     anything that goes wrong                            -> "error JSON"
@@ -12,7 +15,7 @@ TIME is forward's own (on a device: by the device's clock), DELAY how long our
 threads were ready in it and waited for a processor (0 where the kernel does not
 tell), both in nanoseconds.
 
-The first line sent is "ready JSON", after import, loading and warm-up. Where
+Before the first call "ready JSON" is sent, after import, loading and warm-up. Where
 "compile" is asked for, the module is also compiled (torch.compile), and the
 faster of the two is what is timed; JSON has the times of both.
 """
@@ -51,7 +54,12 @@ def main(request):
         if request.get("wait") and lines.readline().strip() != "warm":
             return
         server = Server(request)
-        server.choose(request.get("compile", False))
+        server.begin(request.get("compile", False))
+        if request.get("wait"):
+            say("warm done")
+            if lines.readline().strip() != "choose":
+                return
+        server.choose()
         say("ready " + json.dumps({"torch": str(torch.__version__),
                                    "threads": torch.get_num_threads(),
                                    "way": server.way, "ways": server.ways,
@@ -120,6 +128,7 @@ class Server:
         self.weights_loaded = False
         self.clock = None if device.is_cpu() else device.Clock()
         self.module = self.reference.module
+        self.compiled = self.compiled_tf32 = None
         self.way = "eager"
         self.ways = {}      # ns of each
         self.note = ""      # why there is no compiled way
@@ -148,22 +157,43 @@ class Server:
                               for _ in range(COMPARE_CALLS)]
         return {way: statistics.median(times) for way, times in took.items()}
 
-    def choose(self, may_compile):
-        """Warms up; settles which way is timed."""
-        self.run(False)     # loads libraries, compiles: no time of a call
+    def begin(self, may_compile):
+        """Loads libraries, compiles, warms up: no time of a call counts."""
+        self.run(False)
         self.warm()
         if may_compile:
+            self.compile()
+
+    def compile(self):
+        eager = self.module
+        try:
+            self.module = compiled = torch.compile(eager)
+            self.run(False)
+            self.warm()
+            self.compiled = compiled
+            if not device.is_cpu():
+                self.compile_tf32()
+        except Exception as error:
+            self.note = one_line("torch.compile: %s" % error)
+        self.module = eager
+        device.release()
+
+    def compile_tf32(self):
+        with device.tf32():
+            self.module = torch.compile(_called(self.reference.module))
+            self.run(False)
+        self.compiled_tf32 = self.module
+
+    def choose(self):
+        """Settles which way is timed."""
+        if self.compiled is not None:
             self.compare_compiled()
         if not device.is_cpu():
             self.describe()
 
     def compare_compiled(self):
-        ways = {"eager": self.module}
+        ways = {"eager": self.module, "compile": self.compiled}
         try:
-            self.module = torch.compile(self.module)
-            self.run(False)
-            self.warm()
-            ways["compile"] = self.module
             self.ways = self.compare(ways)
             self.way = min(self.ways, key=self.ways.get)
         except Exception as error:
@@ -185,8 +215,9 @@ class Server:
             self.clock, self.module = clock, self.reference.module
             with device.tf32():
                 self.about["eager_tf32_ns"] = self.usual()
-                if "compile" in self.ways:
-                    self.module = torch.compile(_called(self.module))
+                if "compile" in self.ways and \
+                        self.compiled_tf32 is not None:
+                    self.module = self.compiled_tf32
                     self.about["compile_tf32_ns"] = self.usual()
         except Exception as error:  # the time stands without it
             self.note = one_line("beside the baseline: %s" % error)

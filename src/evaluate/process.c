@@ -399,9 +399,44 @@ static enum kf_code baseline_ready(struct kf_judgement *j, struct kf_err *err)
 	return code;
 }
 
+static enum kf_code share(struct kf_judgement *j, struct kf_lock *out,
+			  struct kf_err *err)
+{
+	const struct kf_evaluate_request *req = j->req;
+	uint64_t waited_ns = 0;
+	enum kf_code code = kf_device_share(&(struct kf_device_wait) {
+		.lock_path = req->lock_path, .device_id = req->device_id,
+		.timeout_ns = KF_DEVICE_WAIT_NS,
+		.notice_ns = KF_DEVICE_NOTICE_NS,
+		.log = req->log, .cancel = req->cancel,
+	}, out, &waited_ns, err);
+
+	j->waited_ns += waited_ns;
+	return code;
+}
+
+/* Loading PyTorch and compiling take seconds: others may do that beside it. */
+static enum kf_code baseline_warm(struct kf_judgement *j, struct kf_err *err)
+{
+	uint64_t start_ns = kf_now_ns(), waited_ns = j->waited_ns;
+	struct kf_lock shared = { 0 };
+	enum kf_code code;
+
+	if (!j->req->baseline ||
+	    kf_baseline_about(j->req->baseline)->ready_ns)
+		return KF_OK;
+	code = share(j, &shared, err);
+	if (!code)
+		kf_baseline_warm(j->req->baseline);
+	kf_lock_release(&shared);
+	j->out->baseline_took_ns += kf_now_ns() - start_ns -
+		(j->waited_ns - waited_ns);
+	return code;
+}
+
 /* A baseline that still starts keeps processors busy, so it is waited for
- * first. One that runs on the device warms up there, which is nobody else's
- * time: it is waited for with the device in hand. */
+ * first. One that runs on the device warms up there, beside others who compute,
+ * and takes its first times with the device in hand. */
 enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
@@ -410,8 +445,7 @@ enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 
 	if (!req->lock_path || j->lock.held)
 		return KF_OK;
-	if (!on_device(req))
-		code = baseline_ready(j, err);
+	code = on_device(req) ? baseline_warm(j, err) : baseline_ready(j, err);
 	if (!code)
 		code = kf_device_lock(&(struct kf_device_wait) {
 			.lock_path = req->lock_path,
@@ -448,20 +482,10 @@ enum kf_code kf_device_share_sets(struct kf_judgement *j,
 				  struct kf_lock *out, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
-	uint64_t waited_ns = 0;
-	enum kf_code code;
 
 	*out = (struct kf_lock) { 0 };
-	if (!req->lock_path || j->lock.held || !disturbs(req))
-		return KF_OK;
-	code = kf_device_share(&(struct kf_device_wait) {
-		.lock_path = req->lock_path, .device_id = req->device_id,
-		.timeout_ns = KF_DEVICE_WAIT_NS,
-		.notice_ns = KF_DEVICE_NOTICE_NS,
-		.log = req->log, .cancel = req->cancel,
-	}, out, &waited_ns, err);
-	j->waited_ns += waited_ns;
-	return code;
+	return !req->lock_path || j->lock.held || !disturbs(req) ? KF_OK :
+		share(j, out, err);
 }
 
 /* --- blocks -------------------------------------------------------------- */

@@ -107,6 +107,17 @@ enum kf_code kf_baseline_time(struct kf_baseline *b,
 	return KF_OK;
 }
 
+void kf_baseline_warm(struct kf_baseline *b)
+{
+	struct kf_baseline_process *process = b->process;
+	enum kf_code code = KF_OK;
+
+	if (process && process->table->warm)
+		code = process->table->warm(process, &b->why);
+	if (code && code != KF_E_CANCELED)
+		(void)start_again(b);
+}
+
 void kf_baseline_evict(struct kf_baseline *b,
 		       void (*evict)(const void *data, size_t bytes))
 {

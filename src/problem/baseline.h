@@ -8,6 +8,9 @@
 #include "problem/problem.h"
 
 struct kf_baseline_table {
+	/* Has it do what takes no times, if it has not yet; NULL: nothing. */
+	enum kf_code (*warm)(struct kf_baseline_process *process,
+			     struct kf_err *err);
 	/* Waits until it is ready for the first call, if it is not yet. */
 	enum kf_code (*ready)(struct kf_baseline_process *process,
 			      struct kf_err *err);

@@ -29,7 +29,7 @@ struct eager {
 	size_t *in_at, *weight_at;	/* owned; offsets in the arena */
 	struct kf_buf line;		/* what came so far */
 	uint64_t start_ns;
-	bool ready;
+	bool warm, ready;
 };
 
 /* --- the arena: memory that both sides map ------------------------------- */
@@ -264,6 +264,15 @@ static bool read_time(char *text, uint64_t *time_ns, uint64_t *delay_ns)
 		kf_parse_u64(space + 1, delay_ns);
 }
 
+static enum kf_code say(struct eager *b, const char *words,
+			struct kf_err *err)
+{
+	size_t len = strlen(words);
+
+	return send(b->control_fd, words, len, MSG_NOSIGNAL) == (ssize_t)len ?
+		KF_OK : fail_ended(b, err);
+}
+
 static enum kf_code time_one(struct eager *b, const struct kf_case *c,
 			     uint64_t *time_ns, uint64_t *delay_ns,
 			     struct kf_err *err)
@@ -275,9 +284,9 @@ static enum kf_code time_one(struct eager *b, const struct kf_case *c,
 	write_case(b, c);
 	if (b->base.evict)
 		b->base.evict(b->arena, b->arena_bytes);
-	if (send(b->control_fd, question, strlen(question), MSG_NOSIGNAL) !=
-	    (ssize_t)strlen(question))
-		return fail_ended(b, err);
+	code = say(b, question, err);
+	if (code)
+		return code;
 	code = read_answer(b, "ok", &rest, err);
 	if (!code && !read_time(rest, time_ns, delay_ns))
 		code = kf_fail(err, KF_E_INPUT, "problem %s: the baseline "
@@ -286,19 +295,37 @@ static enum kf_code time_one(struct eager *b, const struct kf_case *c,
 	return code;
 }
 
+/* On a device it does nothing before it is told to, by who shares or has the
+ * device (evaluate/device.h). */
+static enum kf_code be_warm(struct kf_baseline_process *process,
+			    struct kf_err *err)
+{
+	struct eager *b = (struct eager *)process;
+	char *rest = NULL;
+	enum kf_code code;
+
+	if (b->warm || !kf_problem_on_device(&b->spec))
+		return KF_OK;
+	code = say(b, "warm\n", err);
+	if (!code)
+		code = read_answer(b, "warm", &rest, err);
+	b->warm = !code;
+	free(rest);
+	return code;
+}
+
 static enum kf_code be_ready(struct kf_baseline_process *process,
 			     struct kf_err *err)
 {
 	struct eager *b = (struct eager *)process;
+	enum kf_code code;
 
 	if (b->ready)
 		return KF_OK;
-	/* On a device it does nothing before it is told to, by who has the
-	 * device (evaluate/device.h). */
-	if (kf_problem_on_device(&b->spec) &&
-	    send(b->control_fd, "warm\n", 5, MSG_NOSIGNAL) != 5)
-		return fail_ended(b, err);
-	return wait_ready(b, err);
+	code = be_warm(process, err);
+	if (!code && b->warm)
+		code = say(b, "choose\n", err);
+	return code ? code : wait_ready(b, err);
 }
 
 static enum kf_code time_case(struct kf_baseline_process *process,
@@ -374,6 +401,7 @@ static void release(struct kf_baseline_process *process)
 }
 
 static const struct kf_baseline_table table = {
+	.warm = be_warm,
 	.ready = be_ready,
 	.time = time_case,
 	.free = release,

@@ -289,6 +289,10 @@ KF_MUST_CHECK enum kf_code kf_baseline_start(const struct kf_problem_spec *spec,
 KF_MUST_CHECK enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 		const struct kf_case *const *cases, size_t count,
 		uint64_t *time_ns, uint64_t *delay_ns, struct kf_err *err);
+/* Has one that runs on a device load, compile and warm up there, which others
+ * may compute beside but take no times; one that runs elsewhere does that by
+ * itself. What fails shows in kf_baseline_time. */
+void kf_baseline_warm(struct kf_baseline *baseline);
 /* From now on the inputs of a call leave the processor's caches by it before
  * the call; NULL: they do not. */
 void kf_baseline_evict(struct kf_baseline *baseline,

@@ -931,6 +931,27 @@ class Serving(Case):
         lines.close()
         here.close()
 
+    def test_on_a_device_times_wait_for_a_word_of_their_own(self):
+        arena = os.memfd_create("arena")
+        os.ftruncate(arena, 4096)
+        here, there = socket.socketpair()
+        thread = threading.Thread(target=serve.main, args=({
+            "problem": self.file(model("return x + 1", "torch.ones(3)")),
+            "threads": 1, "control": there.detach(), "wait": True,
+            "inputs": [{"offset": 0, "dtype": "float32", "shape": [3]}],
+            "weights": [], "arena": arena, "arena_bytes": 4096},))
+        thread.start()
+        here.settimeout(20)
+        here.sendall(b"warm\n")
+        with here.makefile("r") as lines:
+            self.assertEqual(lines.readline(), "warm done\n")
+            here.sendall(b"choose\n")
+            self.assertTrue(lines.readline().startswith("ready "))
+        here.shutdown(socket.SHUT_WR)
+        thread.join(20)
+        self.assertFalse(thread.is_alive())
+        here.close()
+
     def test_what_stands_beside_a_devices_time(self):
         here, there = socket.socketpair()
         arena = os.memfd_create("arena")
@@ -963,6 +984,8 @@ class Serving(Case):
             server.describe()
             eager_only = dict(server.about)
             server.ways = {"eager": 9, "compile": 9}
+            server.compile_tf32()
+            server.module = timed
             server.describe()
         finally:
             serve.device.memory_peak, serve.device.launches = before
@@ -1021,7 +1044,11 @@ class Serving(Case):
         self.assertEqual(about["way"], "eager")
         self.assertGreater(about["ways"]["compile"], 2e6)
         self.assertLess(about["ways"]["eager"], about["ways"]["compile"])
-        about = self.ways(lambda module: lambda *args: args[0] * 1)
+        # What torch.compile gives has no truth of its own: it asks the module.
+        compiled = type("Compiled", (), {
+            "__call__": lambda self, *args: args[0] * 1,
+            "__len__": lambda self: [][1]})
+        about = self.ways(lambda module: compiled())
         self.assertEqual(about["way"], "compile")
         self.assertLess(about["ways"]["compile"], about["ways"]["eager"])
 

@@ -12,10 +12,21 @@
 
 /* What the next calls do, from this one on. */
 static struct {
-	unsigned started, freed, failures;
+	unsigned started, freed, failures, warmed, cold_failures;
 	enum kf_code code;
 	const char *later_way;		/* of all processes but the first */
 } script;
+
+static enum kf_code warm(struct kf_baseline_process *process,
+			 struct kf_err *err)
+{
+	(void)process;
+	script.warmed++;
+	if (!script.cold_failures)
+		return KF_OK;
+	script.cold_failures--;
+	return kf_fail(err, script.code, "it has no memory");
+}
 
 static enum kf_code ready(struct kf_baseline_process *process,
 			  struct kf_err *err)
@@ -53,7 +64,7 @@ static enum kf_code start(const struct kf_problem_spec *spec,
 			  struct kf_baseline_process **out, struct kf_err *err)
 {
 	static const struct kf_baseline_table table = {
-		.ready = ready, .time = time_case, .free = release,
+		.warm = warm, .ready = ready, .time = time_case, .free = release,
 	};
 
 	(void)spec;
@@ -135,6 +146,39 @@ static void test_after_a_second_failure_it_is_dead(void **state)
 	assert_int_equal(script.freed, 2);
 }
 
+static void test_what_fails_when_it_warms_up_is_started_again(void **state)
+{
+	struct kf_baseline *baseline = begin();
+	struct kf_err err = { 0 };
+	uint64_t first_ns;
+
+	(void)state;
+	script.cold_failures = 1;
+	kf_baseline_warm(baseline);
+	assert_int_equal(script.warmed, 1);
+	assert_int_equal(script.started, 2);
+	assert_int_equal(time_two(baseline, &first_ns, &err), KF_OK);
+	assert_int_equal(first_ns, 1002);
+	kf_baseline_free(baseline);
+
+	baseline = begin();
+	script.code = KF_E_CANCELED;
+	script.cold_failures = 1;
+	kf_baseline_warm(baseline);
+	assert_int_equal(script.started, 1);
+	kf_baseline_free(baseline);
+
+	baseline = begin();	/* what fails twice is dead, and says why */
+	script.cold_failures = 2;
+	kf_baseline_warm(baseline);
+	kf_baseline_warm(baseline);
+	assert_int_equal(time_two(baseline, &first_ns, &err), KF_E_UNAVAIL);
+	assert_non_null(strstr(err.text, "no memory"));
+	kf_baseline_warm(baseline);
+	kf_baseline_free(baseline);
+	assert_int_equal(script.freed, script.started);
+}
+
 static void test_one_that_was_stopped_is_not_started_again(void **state)
 {
 	struct kf_baseline *baseline = begin();
@@ -175,6 +219,8 @@ int main(void)
 		cmocka_unit_test(
 			test_one_that_was_stopped_is_not_started_again),
 		cmocka_unit_test(test_another_way_of_timing_is_trouble_once),
+		cmocka_unit_test(
+			test_what_fails_when_it_warms_up_is_started_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,7 @@ static struct script {
 	const char *artefact_path;
 	unsigned begun, processes, prepares, stopped, freed, baseline_calls;
 	unsigned begun_at_first;	/* when the first call is made */
+	unsigned baseline_warmed;
 	unsigned calls, calls_repeated, traces;
 	unsigned cold_calls, baseline_cold_calls;
 	bool cold, baseline_cold;
@@ -376,6 +377,13 @@ enum kf_code kf_baseline_time(struct kf_baseline *baseline,
 			script.baseline_delay_ns : 0;
 	}
 	return KF_OK;
+}
+
+void kf_baseline_warm(struct kf_baseline *baseline)
+{
+	(void)baseline;
+	assert_int_equal(script.baseline_calls, 0);
+	script.baseline_warmed++;
 }
 
 /* Inputs leave the caches when all that a call is given is in its place. */
@@ -1492,6 +1500,31 @@ static void test_processes_of_a_device_begin_while_others_work(void **state)
 	}
 }
 
+static void test_a_baseline_warms_up_before_the_device_is_taken(void **state)
+{
+	static const struct { const char *device; unsigned warmed; } row[] = {
+		{ NULL, 0 }, { "cuda", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		struct world *w = world_new();
+		char *lock = kf_path_join(w->work_dir, "lock");
+		struct kf_verdict v;
+
+		w->driver.torch_device = row[i].device;
+		w->req.lock_path = lock;
+		w->req.baseline = live(w);
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(script.baseline_warmed, row[i].warmed);
+		assert_true(script.baseline_calls > 1);
+		kf_verdict_release(&v);
+		free(lock);
+		world_free(w);
+	}
+}
+
 static void test_a_verdict_names_its_judge(void **state)
 {
 	struct world *w = world_new();
@@ -1589,6 +1622,8 @@ int main(void)
 			test_large_problems_make_fewer_processes_ahead),
 		cmocka_unit_test(
 			test_processes_of_a_device_begin_while_others_work),
+		cmocka_unit_test(
+			test_a_baseline_warms_up_before_the_device_is_taken),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_a_baseline_is_told_in_words),
 		cmocka_unit_test(test_states_have_names),
