@@ -225,7 +225,7 @@ def test_an_unhealthy_problem_costs_no_token(scratch):
         result = kforge("run", path, "--model", model, *more, cwd=scratch)
         assert result.status == EXIT["input"], result
         assert ("problem zeros is unhealthy: all zeros would be judged "
-                "correct on all 6 sets; --force works on it all the same"
+                "correct on all 7 sets; --force works on it all the same"
                 ) in result.err, result
     assert asked(scratch) == []
     assert not list(scratch.glob("kforge-runs/*"))
