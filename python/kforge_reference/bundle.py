@@ -305,6 +305,11 @@ class Maker:
         return None if why else kind
 
     def make_usual(self, kind, leaves, seed):
+        # Halves of numbers, in a type of less range, are right for products of
+        # all that is declared, and 1024 times as much.
+        if kind == "tiny" and not self.tables and \
+                count.multiplies(self.operations):
+            return "the reference multiplies matrices"
         declared, leaves = leaves, sets.apply(kind, leaves, seed)
         weights = None
         if kind == "weights":

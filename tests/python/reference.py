@@ -811,7 +811,10 @@ self.odd = torch.ones(7, dtype=torch.bool)
 """.strip()))
         self.assertEqual(result, {"made": True})
         self.assertEqual(info["stock"], 3)
-        self.assertEqual(info["sets"], of_sums())
+        self.assertEqual(info["sets"],     # of float16 parts, it may be
+                         [kind for kind in of_sums() if kind != "tiny"])
+        self.assertIn({"kind": "tiny", "reason":
+                       "the reference multiplies matrices"}, info["dropped"])
         self.assertEqual(info["bytes"],
                          4 * 60 + 4 * 33 + 7 + 4 * 18 + 6)
         out = os.path.join(self.folder.name, "out")
@@ -823,7 +826,7 @@ self.odd = torch.ones(7, dtype=torch.bool)
              "inputs/weights.safetensors"] +
             ["%s/%s-%02d.safetensors" % (part, kind, i)
              for part in ("inputs", "oracle")
-             for kind, number in (("set", 9), ("stock", 3))
+             for kind, number in (("set", 8), ("stock", 3))
              for i in range(number)]))
         for name in names:
             if name.endswith(".safetensors"):
