@@ -229,8 +229,9 @@ def selects(leaves, outputs):
            any(out.dtype is not leaf.dtype for leaf in given)
            for out in outputs):
         return False
-    given = torch.cat(given)
-    return all(bool(torch.isin(part, given).all()) for out in outputs
+    # Not of all types can PyTorch tell that; float64 holds them all.
+    given = torch.cat(given).double()
+    return all(bool(torch.isin(part.double(), given).all()) for out in outputs
                for part in (out.reshape(-1)[:64], out))
 
 

@@ -50,7 +50,7 @@ struct kf_compare_request {
 	const struct kf_compare_typical *typical;
 	double limit;		/* T; kf_compare_limit() */
 	bool nan_is_open;	/* where the reference has a NaN all is right,
-				   where an infinity a NaN is, too */
+				   and a NaN that was written is everywhere */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
 				   from the start of got; 0: there is none */
 	unsigned variant;	/* 0: the fastest for this processor; else the

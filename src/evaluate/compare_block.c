@@ -217,10 +217,14 @@ static enum kf_mark mark_of(const struct kf_compare_request *req, int64_t i,
 	return isinf(q) ? KF_MARK_NONFINITE : KF_MARK_WRONG;
 }
 
-/* Is whatever the program gives right, or NaN at least? */
-static bool is_open(const struct kf_compare_request *req, double c, double r)
+/* Is whatever the program gives right, or the NaN that it gives? */
+static bool is_open(const struct kf_compare_request *req, int64_t i, double c,
+		    double r)
 {
-	return req->nan_is_open && (isnan(r) || (isinf(r) && isnan(c)));
+	return req->nan_is_open &&
+		(isnan(r) || (isnan(c) &&
+			      !kf_compare_is_poison(req->dtype, req->got, i,
+						    req->poison)));
 }
 
 struct block_sums { double q_squares; int counted; };
@@ -282,7 +286,7 @@ static double q_at(const struct kf_compare_request *req, int64_t i,
 
 	e.sigma = sigma_of(scale, floor_size, 4 / req->limit * scale->noise,
 			   &e.scale);
-	e.q = is_open(req, e.got, r) ? 0 :
+	e.q = is_open(req, i, e.got, r) ? 0 :
 		element_q(e.got, e.expect, r, e.sigma, f, req->limit);
 	if (isfinite(e.got) && isfinite(e.expect) &&
 	    fabs(e.got - e.expect) > out->error_max_abs)

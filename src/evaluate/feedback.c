@@ -126,15 +126,13 @@ static const struct { const char *kind, *data, *hint; } kinds[] = {
 	  "A number far below all others should count as nothing beside the "
 	  "largest: look at how a row is handled that needs care, from its "
 	  "first element to its last." },
-	{ "infinite", "inputs with a few infinities, where NaN is right as well "
-	  "wherever the reference is not finite",
-	  "An infinity disturbs other rows, or gives a finite number: look at "
-	  "how a row is handled that has one, from its first element to its "
-	  "last." },
-	{ "nan", "inputs with a few NaN, where only results that do not hang on "
+	{ "infinite", "inputs with a few infinities, where NaN is right as well",
+	  "An infinity gives a wrong number: look at how a row is handled that "
+	  "has one, from its first element to its last." },
+	{ "nan", "inputs with a few NaN, where only numbers that do not hang on "
 	  "them are looked at",
-	  "A NaN disturbs results that do not hang on it: look at how a row "
-	  "is handled that has one." },
+	  "A NaN gives wrong numbers where nothing hangs on it: look at how a "
+	  "row is handled that has one." },
 	{ "weights", "random weights",
 	  "The value of a weight seems to be assumed: weights change between "
 	  "calls, and all that is computed from them must follow." },

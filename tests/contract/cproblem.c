@@ -105,7 +105,7 @@ static void test_a_bundle_is_made_without_python(void **state)
 
 	open_good(&f->spec, &problem, &b);
 	assert_true(b.made_now && b.has_exact);
-	assert_int_equal(b.set_count, 8);
+	assert_int_equal(b.set_count, 9);
 	assert_int_equal(b.stock_count, 64);
 	assert_int_equal(b.in[0].shape[0], 4);
 	assert_int_equal(b.in[0].shape[1], 30);
@@ -117,7 +117,7 @@ static void test_a_bundle_is_made_without_python(void **state)
 	for (size_t i = 0; i < b.set_count; i++)
 		check_case(&b, &b.set[i]);
 	check_changed(&b);
-	assert_non_null(b.set[7].weight);
+	assert_non_null(b.set[8].weight);
 	assert_null(b.stock[0].exact[0]);
 	close_both(&problem, &b);
 	open_good(&f->spec, &problem, &b);

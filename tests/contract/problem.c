@@ -167,7 +167,7 @@ static void test_bundle_tells_what_the_problem_is(void **state)
 	assert_int_equal(b.out_count, 2);
 	assert_int_equal(b.out[1].dtype, KF_I64);
 	assert_true(b.has_exact);
-	assert_int_equal(b.set_count, 8);
+	assert_int_equal(b.set_count, 9);
 	assert_int_equal(b.stock_count, 64);
 	assert_int_equal(count_entries(p), 1);
 	kf_bundle_release(&b);

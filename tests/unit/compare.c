@@ -78,7 +78,8 @@ static void test_what_hangs_on_no_number_is_open_where_it_is_said(void **state)
 		{ (float)INFINITY, (float)NAN, true },
 		{ (float)INFINITY, 7, false },
 		{ (float)INFINITY, (float)-INFINITY, false },
-		{ 0.5f, (float)NAN, false },
+		{ 0.5f, (float)NAN, true },
+		{ 0.5f, (float)INFINITY, false },
 		{ 0.5f, 7, false },
 	};
 
