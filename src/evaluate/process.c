@@ -399,17 +399,24 @@ static enum kf_code baseline_ready(struct kf_judgement *j, struct kf_err *err)
 	return code;
 }
 
-static enum kf_code share(struct kf_judgement *j, struct kf_lock *out,
-			  struct kf_err *err)
+/* Has the device, or shares it; what it waited for that is not judging. */
+static enum kf_code wait_for_device(struct kf_judgement *j,
+				    enum kf_code (*take)(
+					const struct kf_device_wait *wait,
+					struct kf_lock *out,
+					uint64_t *waited_ns,
+					struct kf_err *err),
+				    struct kf_lock *out, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
-	uint64_t waited_ns = 0;
-	enum kf_code code = kf_device_share(&(struct kf_device_wait) {
+	const struct kf_device_wait wait = {
 		.lock_path = req->lock_path, .device_id = req->device_id,
 		.timeout_ns = KF_DEVICE_WAIT_NS,
 		.notice_ns = KF_DEVICE_NOTICE_NS,
 		.log = req->log, .cancel = req->cancel,
-	}, out, &waited_ns, err);
+	};
+	uint64_t waited_ns = 0;
+	enum kf_code code = take(&wait, out, &waited_ns, err);
 
 	j->waited_ns += waited_ns;
 	return code;
@@ -425,7 +432,7 @@ static enum kf_code baseline_warm(struct kf_judgement *j, struct kf_err *err)
 	if (!j->req->baseline ||
 	    kf_baseline_about(j->req->baseline)->ready_ns)
 		return KF_OK;
-	code = share(j, &shared, err);
+	code = wait_for_device(j, kf_device_share, &shared, err);
 	if (!code)
 		kf_baseline_warm(j->req->baseline);
 	kf_lock_release(&shared);
@@ -440,21 +447,13 @@ static enum kf_code baseline_warm(struct kf_judgement *j, struct kf_err *err)
 enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
-	uint64_t waited_ns = 0;
-	enum kf_code code = KF_OK;
+	enum kf_code code;
 
 	if (!req->lock_path || j->lock.held)
 		return KF_OK;
 	code = on_device(req) ? baseline_warm(j, err) : baseline_ready(j, err);
 	if (!code)
-		code = kf_device_lock(&(struct kf_device_wait) {
-			.lock_path = req->lock_path,
-			.device_id = req->device_id,
-			.timeout_ns = KF_DEVICE_WAIT_NS,
-			.notice_ns = KF_DEVICE_NOTICE_NS,
-			.log = req->log, .cancel = req->cancel,
-		}, &j->lock, &waited_ns, err);
-	j->waited_ns += waited_ns;
+		code = wait_for_device(j, kf_device_lock, &j->lock, err);
 	if (!code && on_device(req))
 		code = baseline_ready(j, err);
 	return code;
@@ -485,7 +484,7 @@ enum kf_code kf_device_share_sets(struct kf_judgement *j,
 
 	*out = (struct kf_lock) { 0 };
 	return !req->lock_path || j->lock.held || !disturbs(req) ? KF_OK :
-		share(j, out, err);
+		wait_for_device(j, kf_device_share, out, err);
 }
 
 /* --- blocks -------------------------------------------------------------- */

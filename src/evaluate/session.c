@@ -259,6 +259,14 @@ static size_t affordable(const struct kf_bundle *b, size_t count)
 	return count < most ? count : most;
 }
 
+static struct kf_worker *take_first(struct kf_worker **list, size_t *count)
+{
+	struct kf_worker *first = list[0];
+
+	memmove(list, list + 1, --*count * sizeof(list[0]));
+	return first;
+}
+
 bool kf_session_opens_device(const struct kf_evaluate_request *req)
 {
 	const struct kf_driver *driver = req->platform->driver;
@@ -270,7 +278,7 @@ bool kf_session_opens_device(const struct kf_evaluate_request *req)
  * process: the next one need not wait for that, if there is room for both. */
 static void leave(struct kf_session_shared *shared, struct kf_worker *worker)
 {
-	struct kf_worker **leaving = shared->leaving;
+	size_t *count = &shared->leaving_count;
 
 	if (!kf_session_opens_device(shared->req) ||
 	    affordable(shared->req->bundle, KF_SESSIONS_AHEAD) <
@@ -278,13 +286,10 @@ static void leave(struct kf_session_shared *shared, struct kf_worker *worker)
 		see_off(shared, worker);
 		return;
 	}
-	if (shared->leaving_count == KF_SESSIONS_AHEAD) {
-		see_off(shared, leaving[0]);
-		memmove(leaving, leaving + 1, --shared->leaving_count *
-			sizeof(leaving[0]));
-	}
+	if (*count == KF_SESSIONS_AHEAD)
+		see_off(shared, take_first(shared->leaving, count));
 	kf_worker_doom(worker);
-	leaving[shared->leaving_count++] = worker;
+	shared->leaving[(*count)++] = worker;
 }
 
 void kf_session_shared_ahead(struct kf_session_shared *shared, size_t count)
@@ -304,13 +309,10 @@ static enum kf_code take_worker(struct kf_session_shared *shared,
 {
 	enum kf_code code = KF_OK;
 
-	if (shared->ahead_count) {	/* the one that began first */
-		*out = shared->ahead[0];
-		memmove(shared->ahead, shared->ahead + 1,
-			--shared->ahead_count * sizeof(shared->ahead[0]));
-	} else {
+	if (shared->ahead_count)	/* the one that began first */
+		*out = take_first(shared->ahead, &shared->ahead_count);
+	else
 		code = begin_worker(shared, out, err);
-	}
 	return code ? code : kf_worker_load(*out, end, err);
 }
 
