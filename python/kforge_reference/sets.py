@@ -102,21 +102,29 @@ def _odd_rows(leaf, gen):
     return rows, odd[torch.randperm(count, generator=gen)]
 
 
+def _in_odd_rows(leaves, seed, change):
+    """The leaves with change(rows, odd, gen, leaf) made to each of them."""
+    gen = generator(seed)
+
+    def changed(leaf):
+        found = _odd_rows(leaf, gen) if is_floating(leaf) else None
+        if found is None:
+            return leaf
+        change(*found, gen, leaf)
+        return found[0].reshape(leaf.shape)
+
+    return [changed(leaf) for leaf in leaves]
+
+
 def outliers(leaves, seed):
     """The second half of all rows, along the last axis, is large. In some rows
     one number is far below all others and one is the largest by far, every
     third time the first of its row, every third time the last: there loops
     begin and end."""
-    gen = generator(seed)
-    return [_outliers(leaf, gen) if is_floating(leaf) else leaf
-            for leaf in leaves]
+    return _in_odd_rows(leaves, seed, _outliers)
 
 
-def _outliers(leaf, gen):
-    found = _odd_rows(leaf, gen)
-    if found is None:
-        return leaf
-    rows, odd = found
+def _outliers(rows, odd, gen, leaf):
     last = rows.shape[1] - 1
     high = _places(odd.shape, last, gen)
     low = (high + torch.randint(1, last + 1, odd.shape, generator=gen)) % \
@@ -127,7 +135,6 @@ def _outliers(leaf, gen):
     # No power of two: their products are exact, and hide what they do.
     rows[odd, low] = -min(FAR, top) * \
         (1 + torch.rand(odd.shape, generator=gen)).to(leaf.dtype)
-    return rows.reshape(leaf.shape)
 
 
 def _places(shape, last, gen):
@@ -140,37 +147,21 @@ def _places(shape, last, gen):
 
 def infinite(leaves, seed):
     """Some rows have one infinity, as many have negative ones only."""
-    gen = generator(seed)
-    return [_infinite(leaf, gen) if is_floating(leaf) else leaf
-            for leaf in leaves]
+    return _in_odd_rows(leaves, seed, _infinite)
 
 
-def _infinite(leaf, gen):
-    found = _odd_rows(leaf, gen)
-    if found is None:
-        return leaf
-    rows, odd = found
+def _infinite(rows, odd, gen, _):
     high = _places(odd.shape, rows.shape[1] - 1, gen)
     rows[odd[0::2], high[0::2]] = float("inf")
     rows[odd[1::2]] = float("-inf")
-    return rows.reshape(leaf.shape)
 
 
 def with_holes(leaves, seed, value):
     """In some rows one number is value, at the same places for one seed."""
-    gen = generator(seed)
-    return [_with_holes(leaf, gen, value) if is_floating(leaf) else leaf
-            for leaf in leaves]
-
-
-def _with_holes(leaf, gen, value):
-    found = _odd_rows(leaf, gen)
-    if found is None:
-        return leaf
-    rows, odd = found
-    rows[odd, torch.randint(0, rows.shape[1], odd.shape,
-                            generator=gen)] = value
-    return rows.reshape(leaf.shape)
+    def change(rows, odd, gen, _):
+        rows[odd, torch.randint(0, rows.shape[1], odd.shape,
+                                generator=gen)] = value
+    return _in_odd_rows(leaves, seed, change)
 
 
 def change_few(leaves, others, seed, one_in):
