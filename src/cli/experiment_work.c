@@ -178,8 +178,9 @@ static enum kf_code give_some(struct session *s, struct kf_err *err)
 		if (s->stage[s->next] != WAITING)
 			continue;
 		snprintf(number, sizeof(number), "%zu", s->next);
-		code = kf_pool_give(s->pool, s->next, number, strlen(number),
-				    err);
+		code = kf_pool_give(s->pool, &(struct kf_pool_item) {
+			.tag = s->next, .text = number, .len = strlen(number),
+		}, err);
 		s->stage[s->next] = UNDER_WAY;
 	}
 	return code;

@@ -3,6 +3,10 @@
  * result yet, several at once. Others may do the same: a job that one of them
  * judges now is looked at again when nothing else is left. With --watch it goes
  * on: jobs that appear are judged until Ctrl-C.
+ *
+ * A worker keeps the bundle and the live baseline of its last job; on a device
+ * these take longer than a verdict. So it goes on with its problem, and who is
+ * free begins one that no other has.
  */
 #include "cli/judge.h"
 
@@ -14,6 +18,7 @@
 
 #define DEPTH_MAX 3		/* folders below DIR that are looked into */
 #define JOBS_MAX 1000000
+#define AHEAD_MAX 4096		/* jobs that are looked at for the next one */
 #define POLL_MS 200
 #define RESCAN_NS (500 * KF_NS_PER_MS)
 #define DEATHS_MAX 2		/* of processes that judged one job */
@@ -22,6 +27,7 @@ enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
 
 struct entry {
 	char *folder;		/* owned */
+	uint64_t subject;	/* its problem; 0: unknown */
 	enum progress progress;
 	unsigned deaths;	/* of processes that judged it */
 	json_t *answer;		/* owned; of kf_work_folder; NULL: none */
@@ -84,6 +90,21 @@ static bool is_settled(const struct session *s, const char *folder)
 	return false;
 }
 
+/* The beginning of a hash: equal for jobs of one problem. */
+static uint64_t subject_of(const char *folder)
+{
+	json_t *job = kf_job_file_read(folder, "job.json");
+	const char *problem = kf_json_str(job, "problem_hash",
+					  kf_json_str(job, "problem", NULL));
+	char hash[KF_HASH_HEX] = "0";
+
+	if (problem)
+		kf_hash_hex(problem, strlen(problem), hash);
+	hash[16] = '\0';
+	json_decref(job);
+	return strtoull(hash, NULL, 16);
+}
+
 static void add(struct session *s, const char *folder)
 {
 	if (s->rescanning && is_settled(s, folder))
@@ -91,6 +112,7 @@ static void add(struct session *s, const char *folder)
 	s->entry = kf_realloc(s->entry, (s->count + 1) * sizeof(*s->entry));
 	s->entry[s->count++] = (struct entry) {
 		.folder = kf_strdup(folder),
+		.subject = subject_of(folder),
 	};
 }
 
@@ -255,7 +277,10 @@ static enum kf_code give(struct session *s, size_t i, bool wait,
 	json_object_set_new(item, "again", json_boolean(s->options->again));
 	json_object_set_new(item, "wait", json_boolean(wait));
 	text = kf_json_text(item);
-	code = kf_pool_give(s->pool, i, text, strlen(text), err);
+	code = kf_pool_give(s->pool, &(struct kf_pool_item) {
+		.tag = i, .subject = s->entry[i].subject, .text = text,
+		.len = strlen(text),
+	}, err);
 	s->entry[i].progress = UNDER_WAY;
 	free(text);
 	json_decref(item);
@@ -285,15 +310,41 @@ static bool refuse_name(struct session *s, struct entry *e)
 	return true;
 }
 
-/* What is left, in order; then those that others had taken. */
+/* Which waiting job is next: of a problem that an idle worker has, else of one
+ * that none has, else the first. count: none waits. */
+static size_t choose(struct session *s)
+{
+	size_t fresh = s->count, end;
+
+	while (s->next < s->count && s->entry[s->next].progress != WAITING)
+		s->next++;
+	end = s->count - s->next < AHEAD_MAX ? s->count : s->next + AHEAD_MAX;
+	for (size_t i = s->next; i < end; i++) {
+		const struct entry *e = &s->entry[i];
+
+		if (e->progress != WAITING)
+			continue;
+		if (kf_pool_waits_for(s->pool, e->subject))
+			return i;
+		if (fresh == s->count && !kf_pool_knows(s->pool, e->subject))
+			fresh = i;
+	}
+	return fresh < s->count ? fresh : s->next;
+}
+
+/* What is left; then those that others had taken. */
 static enum kf_code begin_some(struct session *s, struct kf_err *err)
 {
 	enum kf_code code = KF_OK;
 
-	for (; !code && s->next < s->count && kf_pool_has_room(s->pool);
-	     s->next++)
-		if (!refuse_name(s, &s->entry[s->next]))
-			code = give(s, s->next, false, err);
+	while (!code && kf_pool_has_room(s->pool)) {
+		size_t i = choose(s);
+
+		if (i == s->count)
+			break;
+		if (!refuse_name(s, &s->entry[i]))
+			code = give(s, i, false, err);
+	}
 	if (s->next < s->count || !s->taken)
 		return code;
 	for (size_t i = 0; !code && i < s->count && s->taken &&

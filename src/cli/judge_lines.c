@@ -157,8 +157,10 @@ static void give(struct session *s)
 		.text = kf_strndup(kf_buf_str(&s->in.line), s->in.line.len),
 		.len = s->in.line.len, .line = s->in.number,
 	};
-	if (kf_pool_give(s->pool, (uint64_t)(item - s->item), text,
-			 strlen(text), &err)) {
+	if (kf_pool_give(s->pool, &(struct kf_pool_item) {
+		.tag = (uint64_t)(item - s->item), .text = text,
+		.len = strlen(text),
+	}, &err)) {
 		print_error(s, NULL, s->in.number, &err);
 		free(item->text);
 		*item = (struct item) { 0 };

@@ -17,7 +17,7 @@ struct worker {
 	pid_t pid;		/* 0: there is none */
 	int fd;
 	bool busy;
-	uint64_t tag;
+	uint64_t tag, subject;	/* of its last item */
 };
 
 struct kf_pool {
@@ -188,10 +188,38 @@ bool kf_pool_has_room(const struct kf_pool *pool)
 	return kf_pool_busy(pool) < pool->spec.count;
 }
 
-/* One that has nothing to do, else a place for a new one. */
-static unsigned find_idle(const struct kf_pool *pool)
+static bool has_subject(const struct worker *w, uint64_t subject)
+{
+	return w->pid && subject && w->subject == subject;
+}
+
+bool kf_pool_waits_for(const struct kf_pool *pool, uint64_t subject)
+{
+	for (unsigned i = 0; i < pool->spec.count; i++)
+		if (has_subject(&pool->worker[i], subject) &&
+		    !pool->worker[i].busy)
+			return true;
+	return false;
+}
+
+bool kf_pool_knows(const struct kf_pool *pool, uint64_t subject)
+{
+	for (unsigned i = 0; i < pool->spec.count; i++)
+		if (has_subject(&pool->worker[i], subject))
+			return true;
+	return false;
+}
+
+/* One that has nothing to do, with this subject if there is such a one; else a
+ * place for a new one. */
+static unsigned find_idle(const struct kf_pool *pool, uint64_t subject)
 {
 	unsigned place = pool->spec.count;
+
+	for (unsigned i = 0; i < pool->spec.count; i++)
+		if (has_subject(&pool->worker[i], subject) &&
+		    !pool->worker[i].busy)
+			return i;
 
 	for (unsigned i = 0; i < pool->spec.count; i++) {
 		if (pool->worker[i].pid && !pool->worker[i].busy)
@@ -217,23 +245,24 @@ static void bury(struct worker *w, struct kf_pool_answer *how)
 	*w = (struct worker) { 0 };
 }
 
-enum kf_code kf_pool_give(struct kf_pool *pool, uint64_t tag,
-			  const char *item, size_t len, struct kf_err *err)
+enum kf_code kf_pool_give(struct kf_pool *pool,
+			  const struct kf_pool_item *item, struct kf_err *err)
 {
-	unsigned i = find_idle(pool);
+	unsigned i = find_idle(pool, item->subject);
 	struct worker *w = &pool->worker[i];
 	enum kf_code code;
 
-	if (len > KF_POOL_ITEM_BYTES)
+	if (item->len > KF_POOL_ITEM_BYTES)
 		return kf_fail(err, KF_E_LIMIT, "%zu bytes are more than an "
-			       "item may have", len);
+			       "item may have", item->len);
 	/* An idle worker that was killed is found out only now. */
 	for (unsigned try = 0; try < 2; try++) {
 		code = w->pid ? KF_OK : start_worker(pool, i, err);
 		if (code)
 			return code;
-		w->busy = send_message(w->fd, item, len);
-		w->tag = tag;
+		w->busy = send_message(w->fd, item->text, item->len);
+		w->tag = item->tag;
+		w->subject = item->subject;
 		if (w->busy)
 			return KF_OK;
 		bury(w, NULL);

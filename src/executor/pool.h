@@ -30,6 +30,14 @@ struct kf_pool_spec {
 	void *arg;			/* as the owner had it at the fork */
 };
 
+struct kf_pool_item {
+	uint64_t tag;			/* comes back with the answer */
+	uint64_t subject;		/* a worker whose last item had the same
+					   need not begin anew; 0: none */
+	const char *text;
+	size_t len;
+};
+
 struct kf_pool_answer {
 	uint64_t tag;			/* of the item */
 	const char *text;		/* NULL: the worker died with it */
@@ -44,9 +52,13 @@ KF_MUST_CHECK enum kf_code kf_pool_new(const struct kf_pool_spec *spec,
 /* Items under way, and whether one more would begin at once. */
 unsigned kf_pool_busy(const struct kf_pool *pool);
 bool kf_pool_has_room(const struct kf_pool *pool);
-/* There must be room. */
-KF_MUST_CHECK enum kf_code kf_pool_give(struct kf_pool *pool, uint64_t tag,
-		const char *item, size_t len, struct kf_err *err);
+/* Is a worker with this subject idle; has any, idle or busy? Not for 0. */
+bool kf_pool_waits_for(const struct kf_pool *pool, uint64_t subject);
+bool kf_pool_knows(const struct kf_pool *pool, uint64_t subject);
+/* To an idle worker with its subject if there is one. There must be room; the
+ * text is copied. */
+KF_MUST_CHECK enum kf_code kf_pool_give(struct kf_pool *pool,
+		const struct kf_pool_item *item, struct kf_err *err);
 /* What to poll: one descriptor per busy worker; returns how many were set, at
  * most KF_POOL_MAX. */
 struct pollfd;

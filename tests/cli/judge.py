@@ -243,6 +243,14 @@ def test_two_judges_share_the_work(scratch):
         assert told == ["done", "had_result"], (name, runs)
 
 
+def test_a_worker_goes_on_with_its_problem(scratch):
+    other = str(ROOT / "problems" / "c" / "rms_norm_c")
+    for i, problem in enumerate((PROBLEM, other, PROBLEM, other)):
+        job(scratch / "jobs" / f"job{i}", problem=problem)
+    run = kforge("judge", scratch / "jobs", "--jobs", 1, "--json")
+    assert list(ends(run)) == ["job0", "job2", "job1", "job3"], run
+
+
 def test_a_job_that_another_holds_is_waited_for(scratch):
     held = job(scratch / "jobs" / "a")
     free = job(scratch / "jobs" / "b")

@@ -4,7 +4,7 @@
  * problem: norm
  * host: row
  * found: mismatch values
- * without: small
+ * without: small tiny
  */
 static __device__ float group_sum(float x, float *room)
 {

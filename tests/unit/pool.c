@@ -1,0 +1,136 @@
+/* pool.c - whose turn it is in a pool of processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "executor/pool.h"
+
+#define ANSWER_MS 60000
+
+enum { RED = 1, BLUE = 2, GREEN = 3 };
+
+/* Each worker answers with its own number. */
+static void work(void *arg, const char *item, size_t len,
+		 struct kf_buf *answer)
+{
+	char *number = kf_format("%ld", (long)getpid());
+
+	kf_buf_add(answer, number, strlen(number));
+	free(number);
+	(void)arg;
+	(void)item;
+	(void)len;
+}
+
+static struct kf_pool *new_pool(unsigned count)
+{
+	struct kf_pool *pool;
+
+	assert_int_equal(kf_pool_new(&(struct kf_pool_spec) {
+		.count = count, .work = work,
+	}, &pool, NULL), KF_OK);
+	return pool;
+}
+
+static void give(struct kf_pool *pool, uint64_t subject)
+{
+	assert_int_equal(kf_pool_give(pool, &(struct kf_pool_item) {
+		.tag = subject, .subject = subject, .text = "x", .len = 1,
+	}, NULL), KF_OK);
+}
+
+/* The process that answered. */
+static long take(struct kf_pool *pool)
+{
+	struct kf_pool_answer answer;
+	struct pollfd p[KF_POOL_MAX];
+
+	assert_true(poll(p, (nfds_t)kf_pool_poll(pool, p), ANSWER_MS) > 0);
+	assert_true(kf_pool_answer(pool, &answer));
+	assert_non_null(answer.text);
+	return strtol(answer.text, NULL, 10);
+}
+
+static long do_one(struct kf_pool *pool, uint64_t subject)
+{
+	give(pool, subject);
+	return take(pool);
+}
+
+static void test_a_subject_stays_with_its_worker(void **state)
+{
+	struct kf_pool *pool = new_pool(2);
+	long first, second;
+
+	(void)state;
+	give(pool, RED);
+	give(pool, BLUE);
+	first = take(pool);
+	second = take(pool);
+	assert_int_not_equal(first, second);
+	assert_true(kf_pool_waits_for(pool, RED));
+	for (unsigned i = 0; i < 3; i++) {
+		long red = do_one(pool, RED), blue = do_one(pool, BLUE);
+
+		assert_int_not_equal(red, blue);
+		assert_true(red == first || red == second);
+		assert_true(blue == first || blue == second);
+	}
+	kf_pool_free(pool);
+}
+
+static void test_who_is_busy_is_known_but_does_not_wait(void **state)
+{
+	struct kf_pool *pool = new_pool(2);
+
+	(void)state;
+	give(pool, RED);
+	assert_true(kf_pool_knows(pool, RED));
+	assert_false(kf_pool_waits_for(pool, RED));
+	assert_false(kf_pool_knows(pool, BLUE));
+	take(pool);
+	assert_true(kf_pool_waits_for(pool, RED));
+	kf_pool_free(pool);
+}
+
+static void test_another_subject_takes_its_place(void **state)
+{
+	struct kf_pool *pool = new_pool(1);
+
+	(void)state;
+	do_one(pool, RED);
+	do_one(pool, GREEN);
+	assert_false(kf_pool_knows(pool, RED));
+	assert_true(kf_pool_waits_for(pool, GREEN));
+	kf_pool_free(pool);
+}
+
+static void test_no_subject_is_not_one(void **state)
+{
+	struct kf_pool *pool = new_pool(1);
+
+	(void)state;
+	do_one(pool, 0);
+	assert_false(kf_pool_knows(pool, 0));
+	assert_false(kf_pool_waits_for(pool, 0));
+	kf_pool_free(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_subject_stays_with_its_worker),
+		cmocka_unit_test(test_who_is_busy_is_known_but_does_not_wait),
+		cmocka_unit_test(test_another_subject_takes_its_place),
+		cmocka_unit_test(test_no_subject_is_not_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
