@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/half.h"
+#include "evaluate/kinds.h"
 
 #define TAKE(type)							\
 	type value;							\
@@ -167,11 +168,6 @@ void kf_compare_index(int rank, const int64_t *shape, int64_t index,
 
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
 {
-	/* Large terms cancel in these: an honest fast algorithm (Strassen,
-	 * Winograd) loses two more bits there. */
-	static const char *const coarse_kind[] = { "wide", "tail", "large",
-						   "tiny", "outliers" };
-	bool coarse = false;
 	static const struct { double plain, coarse; } limit[] = {
 		[KF_F16] = { 0x1p-9, 0x1p-9 },
 		[KF_BF16] = { 0x1p-6, 0x1p-6 },
@@ -181,13 +177,11 @@ double kf_compare_limit(enum kf_dtype dtype, const char *case_kind)
 
 	if (!kf_dtype_is_float(dtype))
 		return 0;
-	for (size_t i = 0; i < KF_COUNT(coarse_kind) && case_kind; i++)
-		coarse |= strcmp(case_kind, coarse_kind[i]) == 0;
-	return coarse ? limit[dtype].coarse : limit[dtype].plain;
+	return kf_kind_of(case_kind).coarse ? limit[dtype].coarse :
+	       limit[dtype].plain;
 }
 
 bool kf_compare_open(const char *case_kind)
 {
-	return case_kind && (strcmp(case_kind, "nan") == 0 ||
-			     strcmp(case_kind, "infinite") == 0);
+	return kf_kind_of(case_kind).nan_is_open;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "evaluate/compare.h"
+#include "evaluate/kinds.h"
 #include "evaluate/libraries.h"
 
 #define COLUMNS 79
@@ -162,29 +163,6 @@ static void say_stages(const json_t *v, struct kf_buf *out)
 
 /* --- sets ----------------------------------------------------------------- */
 
-static const char *data_of(const char *kind)
-{
-	static const struct { const char *kind, *data; } kinds[] = {
-		{ "declared", "the problem's own inputs" },
-		{ "changed", "those inputs, a few elements changed" },
-		{ "zero_mean", "inputs shifted to a mean of zero" },
-		{ "wide", "inputs over a wide range" },
-		{ "tail", "the last eighth 8 times as large" },
-		{ "small", "inputs scaled by 1/1000" },
-		{ "large", "inputs 1024 times as large" },
-		{ "tiny", "inputs scaled by 2^-102" },
-		{ "outliers", "a few inputs far below and above all others" },
-		{ "infinite", "a few infinities" },
-		{ "nan", "a few NaN; what hangs on them is not looked at" },
-		{ "weights", "random weights" },
-	};
-
-	for (size_t i = 0; i < KF_COUNT(kinds); i++)
-		if (strcmp(kind, kinds[i].kind) == 0)
-			return kinds[i].data;
-	return "";
-}
-
 static void say_sets(const json_t *v, struct kf_buf *out)
 {
 	json_t *sets = json_object_get(json_object_get(v, "evidence"), "sets");
@@ -194,9 +172,13 @@ static void say_sets(const json_t *v, struct kf_buf *out)
 	if (!json_object_size(sets))
 		return;
 	heading(out, "Kinds of data");
-	json_object_foreach(sets, kind, word)
+	json_object_foreach(sets, kind, word) {
+		struct kf_kind k = kf_kind_of(kind);
+
 		kf_buf_printf(out, "  %-11s %-20s %s\n", kind,
-			      json_string_value(word), data_of(kind));
+			      json_string_value(word),
+			      k.brief ? k.brief : k.data);
+	}
 }
 
 /* --- what failed ---------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "evaluate/feedback.h"
 
 #include "evaluate/digest.h"
+#include "evaluate/kinds.h"
 
 static void finish(struct kf_verdict *out, enum kf_state state,
 		   const char *reason)
@@ -97,64 +98,6 @@ static const struct {
 		"was stopped by the device" },
 };
 
-/* What kinds of data are, in words that help to repair. */
-static const struct { const char *kind, *data, *hint; } kinds[] = {
-	{ "declared", "the problem's own inputs", NULL },
-	{ "changed", "the problem's own inputs of the call before, a few "
-	  "elements changed",
-	  "The result of an earlier call seems to be used again: compute every "
-	  "call from all of its inputs." },
-	{ "zero_mean", "inputs shifted to a mean of zero",
-	  "The sign of the inputs seems to be assumed." },
-	{ "wide", "inputs of a wide range",
-	  "The range of the inputs seems to be assumed (overflow, or a "
-	  "maximum that is not subtracted)." },
-	{ "tail", "inputs whose last eighth is 8 times as large",
-	  "Part of the inputs seems to be left out, or computed in lower "
-	  "precision." },
-	{ "small", "inputs scaled by 1/1000",
-	  "An epsilon seems to be missing or misplaced, or a threshold is "
-	  "assumed." },
-	{ "large", "inputs 1024 times as large",
-	  "Something overflows, or the range of the inputs seems to be assumed "
-	  "(a maximum that is not subtracted before exp)." },
-	{ "tiny", "inputs scaled by 2^-102",
-	  "The range of the inputs seems to be assumed (a reciprocal of a "
-	  "product, or a square without an epsilon)." },
-	{ "outliers", "inputs with a few numbers far below and far above all "
-	  "others",
-	  "A number far below all others should count as nothing beside the "
-	  "largest: look at how a row is handled that needs care, from its "
-	  "first element to its last." },
-	{ "infinite", "inputs with a few infinities, where NaN is right as well",
-	  "An infinity gives a wrong number: look at how a row is handled that "
-	  "has one, from its first element to its last." },
-	{ "nan", "inputs with a few NaN, where only numbers that do not hang on "
-	  "them are looked at",
-	  "A NaN gives wrong numbers where nothing hangs on it: look at how a "
-	  "row is handled that has one." },
-	{ "weights", "random weights",
-	  "The value of a weight seems to be assumed: weights change between "
-	  "calls, and all that is computed from them must follow." },
-	{ "stock", "fresh inputs of the problem's own kind", NULL },
-};
-
-static const char *data_of(const char *kind)
-{
-	for (size_t i = 0; i < KF_COUNT(kinds); i++)
-		if (strcmp(kind, kinds[i].kind) == 0)
-			return kinds[i].data;
-	return kind;
-}
-
-static const char *hint_of(const char *kind)
-{
-	for (size_t i = 0; i < KF_COUNT(kinds); i++)
-		if (strcmp(kind, kinds[i].kind) == 0)
-			return kinds[i].hint;
-	return NULL;
-}
-
 static const char *entry_of(const struct kf_judgement *j, bool preparing)
 {
 	return kf_driver_entry(j->req->platform->driver, preparing);
@@ -179,7 +122,7 @@ static void say_call(struct kf_judgement *j, struct kf_buf *out)
 			      c->wall_ns : j->shared.timeout_ns) / 1e9);
 	if (f->kase)
 		kf_buf_printf(out, ", in call %u of its process, on %s",
-			      f->call_number, data_of(f->kase->kind));
+			      f->call_number, kf_kind_of(f->kase->kind).data);
 	kf_buf_puts(out, ".\n");
 	if (c->text[0] && (c->state != KF_CALL_TIMEOUT || !f->kase))
 		kf_buf_printf(out, "%s\n", c->text);
@@ -257,7 +200,7 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 	const struct kf_compare *c = &f->compare;
 
 	kf_buf_printf(out, "Output %zu (%s) on %s: ", f->tensor,
-		      type_of(j, f->tensor), data_of(f->kase->kind));
+		      type_of(j, f->tensor), kf_kind_of(f->kase->kind).data);
 	if (f->fault == KF_FAULT_UNWRITTEN)
 		kf_buf_printf(out, "%lld of %lld elements were not written.\n",
 			      (long long)c->unwritten_count,
@@ -314,7 +257,7 @@ static void list_kinds(struct kf_judgement *j, bool good, struct kf_buf *out)
 		    good)
 			continue;
 		kf_buf_printf(out, "%s%s", before,
-			      data_of(j->req->bundle->set[i].kind));
+			      kf_kind_of(j->req->bundle->set[i].kind).data);
 		before = "; ";
 	}
 }
@@ -323,6 +266,7 @@ static void say_sets(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_bundle *b = j->req->bundle;
 	size_t good = 0, bad = 0, first_bad = 0;
+	const char *hint;
 
 	for (size_t i = 0; i < b->set_count; i++) {
 		good += j->set[i].ran && !j->set[i].fault;
@@ -341,8 +285,9 @@ static void say_sets(struct kf_judgement *j, struct kf_buf *out)
 	kf_buf_puts(out, ".\nWrong on: ");
 	list_kinds(j, false, out);
 	kf_buf_puts(out, ".\n");
-	if (bad == 1 && hint_of(b->set[first_bad].kind))
-		kf_buf_printf(out, "%s\n", hint_of(b->set[first_bad].kind));
+	hint = kf_kind_of(b->set[first_bad].kind).hint;
+	if (bad == 1 && hint)
+		kf_buf_printf(out, "%s\n", hint);
 }
 
 static void say_history(struct kf_judgement *j, struct kf_buf *out)
@@ -352,7 +297,7 @@ static void say_history(struct kf_judgement *j, struct kf_buf *out)
 	if (f->stale)
 		kf_buf_printf(out, "The output is that of an earlier call, on "
 			      "%s: a result seems to be kept between calls.\n",
-			      data_of(f->stale->kind));
+			      kf_kind_of(f->stale->kind).data);
 	else if (j->failure_timed)
 		kf_buf_printf(out, "All earlier calls were right; this was "
 			      "call %u of its process, on fresh inputs. What "
@@ -383,7 +328,7 @@ static void say_precision(struct kf_judgement *j, struct kf_buf *out)
 		      "to %s (%.2f times theirs, give or take %.2f). The "
 		      "problem is in float32: compute with whole operands.\n",
 		      f->tensor, type_of(j, f->tensor),
-		      data_of(f->kase->kind), words[f->precision],
+		      kf_kind_of(f->kase->kind).data, words[f->precision],
 		      f->found.coefficient, f->found.error);
 }
 

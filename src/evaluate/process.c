@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "evaluate/device.h"
+#include "evaluate/kinds.h"
 
 #define BLOCK_NS		KF_NS_PER_S	/* longer blocks get fewer calls */
 #define WARM_CALLS		3u
@@ -43,13 +44,7 @@ static bool is_declared(const struct kf_judgement *j,
 
 static bool is_odd(const struct kf_case *kase)
 {
-	static const char *const odd[] = { "tiny", "outliers", "infinite",
-					   "nan" };
-
-	for (size_t i = 0; kase && i < KF_COUNT(odd); i++)
-		if (strcmp(kase->kind, odd[i]) == 0)
-			return true;
-	return false;
+	return kase && kf_kind_of(kase->kind).odd;
 }
 
 /* Keep the fault that tells most: the worst kind, then the declared set. */
