@@ -31,9 +31,18 @@ const char *const *kf_profile_devices(enum kf_sandbox_profile profile)
 	return devices[profile];
 }
 
-bool kf_profile_has_proc(enum kf_sandbox_profile profile)
+bool kf_bind_is_proc(const struct kf_bind *bind)
 {
-	return has_proc[profile];
+	return strcmp(bind->source, "/proc") == 0;
+}
+
+bool kf_sandbox_has_proc(const struct kf_sandbox_spec *spec)
+{
+	bool has = has_proc[spec->profile];
+
+	for (size_t i = 0; i < spec->bind_count; i++)
+		has |= kf_bind_is_proc(&spec->bind[i]);
+	return has;
 }
 
 void kf_words_add(struct kf_words *words, const char *text)
@@ -120,6 +129,8 @@ static void add_binds(struct kf_words *words,
 	for (size_t i = 0; i < spec->bind_count; i++) {
 		const struct kf_bind *b = &spec->bind[i];
 
+		if (kf_bind_is_proc(b))
+			continue;
 		kf_words_add(words, options[b->device ? 2 : b->writable]
 				   [b->optional]);
 		kf_words_add(words, b->source);
@@ -172,7 +183,7 @@ void kf_bwrap_command(const struct kf_sandbox_spec *spec, const char *bwrap,
 		kf_words_add(words, "--tmpfs");
 		kf_words_add(words, "/dev/shm");
 	}
-	if (kf_profile_has_proc(spec->profile)) {
+	if (kf_sandbox_has_proc(spec)) {
 		kf_words_add(words, "--proc");
 		kf_words_add(words, "/proc");
 	}

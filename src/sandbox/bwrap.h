@@ -14,8 +14,10 @@ void kf_words_release(struct kf_words *words);
 
 /* The device files that a profile sees; ends with NULL. */
 const char *const *kf_profile_devices(enum kf_sandbox_profile profile);
-/* Does it see /proc? */
-bool kf_profile_has_proc(enum kf_sandbox_profile profile);
+/* A bind of /proc is the sandbox's own, never the machine's. */
+bool kf_bind_is_proc(const struct kf_bind *bind);
+/* Does it see /proc: by its profile, or by such a bind? */
+bool kf_sandbox_has_proc(const struct kf_sandbox_spec *spec);
 
 /* Its path, or NULL: $KFORGE_BWRAP, beside the executable, on PATH. */
 char *kf_bwrap_find(void);

@@ -72,7 +72,8 @@ static enum kf_code allow(int ruleset, const char *path, uint64_t allowed,
 	return code;
 }
 
-static enum kf_code allow_profile(int ruleset, enum kf_sandbox_profile profile,
+static enum kf_code allow_profile(int ruleset,
+				  const struct kf_sandbox_spec *spec,
 				  struct kf_err *err)
 {
 	/* Of /proc only what is about the machine: processes' folders would
@@ -80,13 +81,13 @@ static enum kf_code allow_profile(int ruleset, enum kf_sandbox_profile profile,
 	static const char *const facts[] = {
 		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
 	};
-	const char *const *device = kf_profile_devices(profile);
+	const char *const *device = kf_profile_devices(spec->profile);
 	enum kf_code code = KF_OK;
 
 	for (; !code && *device; device++)
 		code = allow(ruleset, *device, FS_READ_FILE | FS_WRITE_FILE,
 			     true, err);
-	for (size_t i = 0; !code && kf_profile_has_proc(profile) &&
+	for (size_t i = 0; !code && kf_sandbox_has_proc(spec) &&
 	     i < KF_COUNT(facts); i++)
 		code = allow(ruleset, facts[i], FS_READ_FILE, true, err);
 	return code;
@@ -118,11 +119,14 @@ int kf_landlock_new(const struct kf_sandbox_spec *spec, const char *tmp_path,
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	code = allow(fd, tmp_path, change, false, err);
 	if (!code)
-		code = allow_profile(fd, spec->profile, err);
-	for (size_t i = 0; !code && i < spec->bind_count; i++)
-		code = allow(fd, spec->bind[i].source,
-			     spec->bind[i].writable ? change : FS_LOOK,
-			     spec->bind[i].optional, err);
+		code = allow_profile(fd, spec, err);
+	for (size_t i = 0; !code && i < spec->bind_count; i++) {
+		const struct kf_bind *b = &spec->bind[i];
+
+		if (!kf_bind_is_proc(b))
+			code = allow(fd, b->source, b->writable ? change :
+				     FS_LOOK, b->optional, err);
+	}
 	if (!code)
 		return fd;
 	close(fd);

@@ -67,7 +67,10 @@ enum kf_sandbox_profile {
  * The weak tier cannot show a path under another name. It rewrites targets to
  * sources instead, in argv, env and cwd, where an element (or what follows its
  * first '=') is a target or lies below one; so give "-I", "/contract" as two
- * elements. Paths inside files are the caller's. */
+ * elements. Paths inside files are the caller's.
+ *
+ * /proc as a source is the sandbox's own, whose processes are its own; in the
+ * weak tier, which has none, what it says about the machine. */
 struct kf_bind {
 	const char *source;	/* on this machine; skipped if optional and absent */
 	const char *target;	/* inside; NULL means the same path */

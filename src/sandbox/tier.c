@@ -96,7 +96,7 @@ enum kf_code kf_tier_choose(const struct kf_sandbox_spec *spec,
 	 * from bwrap itself, as an error. */
 	if (cap > KF_TIER_WEAK &&
 	    (spec->tier_min > KF_TIER_WEAK ||
-	     namespaces_work(kf_profile_has_proc(spec->profile), &why)))
+	     namespaces_work(kf_sandbox_has_proc(spec), &why)))
 		*tier = KF_TIER_MEDIUM;
 	if (*tier == KF_TIER_MEDIUM && cap == KF_TIER_STRONG) {
 		*cgroup = kf_cgroup_new(spec->limits.memory_bytes,

@@ -461,6 +461,25 @@ static void test_kill_ends_the_tree(void **state)
 	kf_sandbox_free(box);
 }
 
+/* Not the machine's, where the supervisor is. */
+static void test_a_bind_of_proc_is_its_own(void **state)
+{
+	const struct row_case *c = *state;
+	const char *const argv[] = { "/hostile/read_proc", NULL };
+	struct kf_outcome outcome = { 0 };
+	struct kf_bind bind[3];
+	struct kf_sandbox_spec spec = plain_spec(c->subject, bind, argv);
+
+	run(&spec, c->subject, &outcome);
+	assert_int_equal(outcome.exit_code, 2);
+	kf_outcome_release(&outcome);
+	bind[spec.bind_count++] = (struct kf_bind) { .source = "/proc" };
+	run(&spec, c->subject, &outcome);
+	assert_int_equal(outcome.end, KF_END_EXITED);
+	assert_int_equal(outcome.exit_code, 0);
+	kf_outcome_release(&outcome);
+}
+
 /* What was printed before is gone, and only the new pipes are read. */
 static void test_output_can_begin_anew(void **state)
 {
@@ -711,6 +730,7 @@ static const struct {
 	{ "planted links are seen with O_NOFOLLOW", test_planted_links_are_seen_with_nofollow },
 	{ "cancel stops at once", test_cancel_stops_at_once },
 	{ "kill ends the tree", test_kill_ends_the_tree },
+	{ "a bind of /proc is its own", test_a_bind_of_proc_is_its_own },
 	{ "output can begin anew", test_output_can_begin_anew },
 	{ "several are looked after at once", test_several_are_looked_after_at_once },
 	{ "everything dies with the supervisor", test_everything_dies_with_the_supervisor },

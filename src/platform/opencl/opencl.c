@@ -48,13 +48,13 @@ static bool needs_nodes(void)
 }
 
 /* The same in both places: OpenCL compiles for a device only where it sees it,
- * and devices are numbered by what is seen. The builder has no /proc, and PoCL
- * names its device after the processor. */
+ * and devices are numbered by what is seen. The builder has no /proc, but PoCL
+ * names its device after the processor, and NVIDIA's driver finds none then. */
 static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		  void *arg)
 {
 	if (place == KF_DRIVER_BUILDER)
-		add(arg, "/proc/cpuinfo", false);
+		add(arg, needs_nodes() ? "/proc" : "/proc/cpuinfo", false);
 	for (size_t i = 0; i < KF_COUNT(folders); i++)
 		if (kf_path_exists(folders[i]))
 			add(arg, folders[i], false);
