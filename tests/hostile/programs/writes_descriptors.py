@@ -1,9 +1,10 @@
-"""Writes into every descriptor, and closes all.
+"""Writes into every descriptor, and closes all. A process that has loaded a
+program has loaded its problem too: which of them wrote cannot be told there.
 
 class: descriptors
 module: runtime_error tampering
 forward: runtime_error tampering
-problem: harness_error unavailable|input
+problem: harness_error unavailable|input or runtime_error tampering
 """
 import os
 
