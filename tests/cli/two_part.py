@@ -45,6 +45,13 @@ def test_one_file_alone_is_not_enough(scratch):
     assert "kernels.cl" in result.err, result
 
 
+def test_a_loader_that_is_not_there_is_named(_):
+    result = kforge("verify", *ON, PROBLEM, *FILES,
+                    env={"KFORGE_OPENCL_LIBRARY": "/nowhere/libOpenCL.so"})
+    assert result.status == EXIT["unavailable"], result
+    assert "/nowhere/libOpenCL.so" in result.err, result
+
+
 def test_host_code_includes_no_vendors_headers(scratch):
     (scratch / "kernels.cl").write_text(FILES[0].read_text())
     (scratch / "host.c").write_text("#include <CL/cl.h>\n" +

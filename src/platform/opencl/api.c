@@ -1,6 +1,7 @@
 #include "platform/opencl/api.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #define LIBRARY "libOpenCL.so.1"
 #define ID_START "opencl:"
@@ -17,9 +18,15 @@ static bool find_function(void *library, const char *name, void *into,
 
 enum kf_code kf_ocl_open(struct ocl_api *out, struct kf_err *err)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *asked = getenv(KF_OCL_LIBRARY);
+	void *library = dlopen(asked && asked[0] ? asked : LIBRARY,
+			       RTLD_NOW | RTLD_LOCAL);
 	const char *missing = NULL;
 
+	if (!library && asked && asked[0])
+		return kf_fail(err, KF_E_UNAVAIL, "cannot open %s, which "
+			       KF_OCL_LIBRARY " names as OpenCL's loader",
+			       asked);
 	if (!library)
 		return kf_fail(err, KF_E_UNAVAIL, "cannot open " LIBRARY ", "
 			       "OpenCL's loader; on Debian install "
@@ -34,6 +41,16 @@ enum kf_code kf_ocl_open(struct ocl_api *out, struct kf_err *err)
 	dlclose(library);
 	return kf_fail(err, KF_E_UNAVAIL, LIBRARY " has no function %s: it is "
 		       "older than OpenCL 1.2", missing);
+}
+
+void kf_ocl_library(const struct ocl_api *cl, char *out, size_t size)
+{
+	void *symbol;
+	Dl_info info;
+
+	memcpy(&symbol, &cl->clGetPlatformIDs, sizeof(symbol));
+	snprintf(out, size, "%s", dladdr(symbol, &info) && info.dli_fname ?
+		 info.dli_fname : "");
 }
 
 const char *kf_ocl_error(int32_t number, char out[64])

@@ -8,6 +8,11 @@
 
 #include "base/base.h"
 
+/* The variable that names it. kf_opencl_find() sets it to the one that it
+ * found: there may be several, not all of which read the same variables, and
+ * sandboxes have another search path. */
+#define KF_OCL_LIBRARY "KFORGE_OPENCL_LIBRARY"
+
 struct ocl_platform;
 struct ocl_device;
 struct ocl_context;
@@ -151,6 +156,8 @@ struct ocl_api { OCL_FUNCTIONS(OCL_MEMBER) };
  * started runs in it. */
 KF_MUST_CHECK enum kf_code kf_ocl_open(struct ocl_api *out,
 				       struct kf_err *err);
+/* Where the loader lies. */
+void kf_ocl_library(const struct ocl_api *cl, char *out, size_t size);
 /* "CL_OUT_OF_RESOURCES (-5)"; returns out. */
 const char *kf_ocl_error(int32_t number, char out[64]);
 /* Fails with KF_E_UNAVAIL: "OpenCL cannot " what. */

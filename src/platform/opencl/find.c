@@ -6,6 +6,9 @@
 #include "platform/apart.h"
 #include "platform/opencl/opencl.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #define FIND_NS		(30 * KF_NS_PER_S)
 #define CARD_BYTES	(16u << 10)
 #define RESULT_BYTES	(1u << 20)
@@ -181,15 +184,20 @@ static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 	kf_buf_release(&card);
 }
 
-/* In the child. Nothing to add where there is no OpenCL. */
+/* In the child: where the loader is, then devices. Nothing where there is no
+ * OpenCL. */
 static void find_all(void *arg, struct kf_buf *out)
 {
 	const struct question *asked = arg;
+	char library[PATH_MAX];
 	struct ocl_list list;
 	struct ocl_api cl;
 
 	if (kf_ocl_open(&cl, NULL))
 		return;
+	memset(library, 0, sizeof(library));
+	kf_ocl_library(&cl, library, sizeof(library));
+	kf_buf_add(out, library, sizeof(library));
 	kf_ocl_list(&cl, &list);
 	for (size_t i = 0; i < list.count && i < asked->max; i++)
 		find_one(&cl, list.device[i], i, asked->measure, out);
@@ -202,6 +210,11 @@ static size_t take_answers(const struct kf_buf *result,
 	struct answer answer;
 	size_t count = 0;
 
+	if (result->len < PATH_MAX)
+		return 0;
+	if (at[0] == '/')
+		setenv(KF_OCL_LIBRARY, at, 0);
+	at += PATH_MAX;
 	while (count < max && (size_t)(end - at) >= sizeof(answer)) {
 		size_t card_max = info[count].card.max;
 
@@ -216,6 +229,13 @@ static size_t take_answers(const struct kf_buf *result,
 		count++;
 	}
 	return count;
+}
+
+static bool asks_for_library(void)
+{
+	const char *asked = getenv(KF_OCL_LIBRARY);
+
+	return asked && asked[0];
 }
 
 enum kf_code kf_opencl_find(struct kf_device_info *info, size_t max,
@@ -235,6 +255,10 @@ enum kf_code kf_opencl_find(struct kf_device_info *info, size_t max,
 			       "it was asked for its devices; see what "
 			       "/etc/OpenCL/vendors names", end.timed_out
 			       ? "did not answer" : "crashed");
+	if (!code && !result.len && asks_for_library())
+		code = kf_fail(err, KF_E_UNAVAIL, "cannot open %s, which "
+			       KF_OCL_LIBRARY " names as OpenCL's loader",
+			       getenv(KF_OCL_LIBRARY));
 	if (!code)
 		*count = take_answers(&result, info, max);
 	kf_buf_release(&result);

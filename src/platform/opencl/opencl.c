@@ -53,6 +53,8 @@ static bool needs_nodes(void)
 static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		  void *arg)
 {
+	const char *library = getenv(KF_OCL_LIBRARY);
+
 	if (place == KF_DRIVER_BUILDER)
 		add(arg, needs_nodes() ? "/proc" : "/proc/cpuinfo", false);
 	for (size_t i = 0; i < KF_COUNT(folders); i++)
@@ -60,6 +62,8 @@ static void paths(enum kf_driver_place place, kf_driver_path_fn *add,
 			add(arg, folders[i], false);
 	if (kf_path_exists(vendors()))
 		add(arg, vendors(), false);
+	if (library && kf_path_exists(library))
+		add(arg, library, false);
 	for (size_t i = 0; needs_nodes() && i < KF_COUNT(nodes); i++)
 		if (kf_path_exists(nodes[i]))
 			add(arg, nodes[i], true);
@@ -71,7 +75,7 @@ static const char *const env[] = {
 	"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu"
 		":/usr/lib64:/usr/lib:/usr/local/nvidia/lib64",
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
-	VENDORS_VARIABLE, FILES_VARIABLE,
+	VENDORS_VARIABLE, FILES_VARIABLE, KF_OCL_LIBRARY,
 	"CUDA_VISIBLE_DEVICES",	/* NVIDIA's numbers its devices by it */
 	NULL
 };
