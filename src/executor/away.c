@@ -154,17 +154,18 @@ static enum kf_code take_about(struct kf_setup *setup, const json_t *result,
 			       struct kf_target *out, struct kf_err *err)
 {
 	const json_t *about = json_object_get(result, "about");
-	enum kf_code code;
+	const json_t *bundle = json_object_get(about, "bundle");
 
 	take_device(json_object_get(result, "device"), setup);
-	code = kf_bundle_from_info(json_object_get(about, "bundle"),
-				   &out->bundle, err);
-	if (!code && !kf_health_from_json(json_object_get(about, "health"),
-					  &out->health))
-		code = kf_fail(err, KF_E_INPUT, "problem %s: the other "
-			       "machine's kforge is of another version",
-			       out->problem.name);
-	return code;
+	if (kf_json_int(bundle, "format", 0) != KF_BUNDLE_FORMAT ||
+	    !kf_health_from_json(json_object_get(about, "health"),
+				 &out->health))
+		return kf_fail(err, KF_E_INPUT, "problem %s: the kforge that "
+			       "told about it is of another version: remove "
+			       "about-%s-*/result.json, and judge that job "
+			       "again by one of this version",
+			       out->problem.name, out->problem.name);
+	return kf_bundle_from_info(bundle, &out->bundle, err);
 }
 
 static enum kf_code open_take(struct kf_setup *setup,

@@ -107,6 +107,21 @@ def test_the_judging_machine_profiles_in_the_same_visit(scratch):
     assert job["profile"] == "threads", job
 
 
+def test_what_another_version_told_of_a_problem_is_not_taken(scratch):
+    run = begin(scratch, ["good.c"])
+    judge = watcher(scratch)
+    assert finish(run).status == 0
+    stop(judge)
+    about, = (scratch / "away").glob("about-*/result.json")
+    told = json.loads(about.read_text())
+    told["about"]["bundle"]["format"] += 1
+    about.write_text(json.dumps(told))
+    (scratch / "run").rename(scratch / "before")
+    result = finish(begin(scratch, ["good.c"]))
+    assert result.status == EXIT["input"], result
+    assert "about-scale_shift-*/result.json" in result.err, result
+
+
 def test_a_job_brings_no_command_of_its_own(scratch):
     folder = scratch / "job"
     folder.mkdir()
