@@ -19,6 +19,7 @@
 #define DEPTH_MAX 3		/* folders below DIR that are looked into */
 #define JOBS_MAX 1000000
 #define AHEAD_MAX 4096		/* jobs that are looked at for the next one */
+#define PASSED_MAX 64		/* that may begin before the first that waits */
 #define POLL_MS 200
 #define RESCAN_NS (500 * KF_NS_PER_MS)
 #define DEATHS_MAX 2		/* of processes that judged one job */
@@ -39,6 +40,7 @@ struct session {
 	struct kf_pool *pool;
 	struct entry *entry;
 	size_t count, next, finished, taken;
+	unsigned passed;		/* how many began before entry[next] */
 	bool terminal, interrupted, rescanning;
 	const char **argument;
 	size_t argument_count;
@@ -90,17 +92,27 @@ static bool is_settled(const struct session *s, const char *folder)
 	return false;
 }
 
-/* The beginning of a hash: equal for jobs of one problem. */
+/* The beginning of a hash: equal for jobs that name the same problem and sizes.
+ * It decides about their order alone. */
 static uint64_t subject_of(const char *folder)
 {
+	static const char *const members[] = {
+		"problem", "size", "set", "dtype", "shapes"
+	};
 	json_t *job = kf_job_file_read(folder, "job.json");
-	const char *problem = kf_json_str(job, "problem_hash",
-					  kf_json_str(job, "problem", NULL));
-	char hash[KF_HASH_HEX] = "0";
+	const char *known = kf_json_str(job, "problem_hash", NULL);
+	json_t *about = json_object();
+	char hash[KF_HASH_HEX];
+	char *text;
 
-	if (problem)
-		kf_hash_hex(problem, strlen(problem), hash);
+	for (size_t i = 0; i < KF_COUNT(members) && !known; i++)
+		json_object_set(about, members[i],
+				json_object_get(job, members[i]));
+	text = known ? kf_strdup(known) : kf_json_text(about);
+	kf_hash_hex(text, strlen(text), hash);
 	hash[16] = '\0';
+	free(text);
+	json_decref(about);
 	json_decref(job);
 	return strtoull(hash, NULL, 16);
 }
@@ -311,13 +323,17 @@ static bool refuse_name(struct session *s, struct entry *e)
 }
 
 /* Which waiting job is next: of a problem that an idle worker has, else of one
- * that none has, else the first. count: none waits. */
+ * that none has, else the first; that one, too, if it has waited for many.
+ * count: none waits. */
 static size_t choose(struct session *s)
 {
 	size_t fresh = s->count, end;
 
-	while (s->next < s->count && s->entry[s->next].progress != WAITING)
-		s->next++;
+	for (; s->next < s->count && s->entry[s->next].progress != WAITING;
+	     s->next++)
+		s->passed = 0;
+	if (s->next == s->count || s->passed++ >= PASSED_MAX)
+		return s->next;
 	end = s->count - s->next < AHEAD_MAX ? s->count : s->next + AHEAD_MAX;
 	for (size_t i = s->next; i < end; i++) {
 		const struct entry *e = &s->entry[i];

@@ -251,6 +251,16 @@ def test_a_worker_goes_on_with_its_problem(scratch):
     assert list(ends(run)) == ["job0", "job2", "job1", "job3"], run
 
 
+def test_no_job_waits_for_all_of_another_problem(scratch):
+    other = str(ROOT / "problems" / "c" / "rms_norm_c")
+    for i in range(70):
+        job(scratch / "jobs" / f"job{i:02}", "broken",
+            problem=other if i == 1 else PROBLEM)
+    run = kforge("judge", scratch / "jobs", "--jobs", 1, "--json")
+    begun = list(ends(run))
+    assert len(begun) == 70 and begun.index("job01") == 65, begun
+
+
 def test_a_job_that_another_holds_is_waited_for(scratch):
     held = job(scratch / "jobs" / "a")
     free = job(scratch / "jobs" / "b")
