@@ -24,9 +24,8 @@ enum kf_code kf_ocl_open(struct ocl_api *out, struct kf_err *err)
 	const char *missing = NULL;
 
 	if (!library && asked && asked[0])
-		return kf_fail(err, KF_E_UNAVAIL, "cannot open %s, which "
-			       KF_OCL_LIBRARY " names as OpenCL's loader",
-			       asked);
+		return kf_fail(err, KF_E_UNAVAIL, "cannot open %s, OpenCL's "
+			       "loader by " KF_OCL_LIBRARY, asked);
 	if (!library)
 		return kf_fail(err, KF_E_UNAVAIL, "cannot open " LIBRARY ", "
 			       "OpenCL's loader; on Debian install "
@@ -47,10 +46,15 @@ void kf_ocl_library(const struct ocl_api *cl, char *out, size_t size)
 {
 	void *symbol;
 	Dl_info info;
+	char *path;
 
 	memcpy(&symbol, &cl->clGetPlatformIDs, sizeof(symbol));
-	snprintf(out, size, "%s", dladdr(symbol, &info) && info.dli_fname ?
-		 info.dli_fname : "");
+	out[0] = '\0';
+	if (!dladdr(symbol, &info) || !info.dli_fname)
+		return;
+	path = realpath(info.dli_fname, NULL);
+	snprintf(out, size, "%s", path ? path : "");
+	free(path);
 }
 
 const char *kf_ocl_error(int32_t number, char out[64])

@@ -156,7 +156,7 @@ struct ocl_api { OCL_FUNCTIONS(OCL_MEMBER) };
  * started runs in it. */
 KF_MUST_CHECK enum kf_code kf_ocl_open(struct ocl_api *out,
 				       struct kf_err *err);
-/* Where the loader lies. */
+/* Where the loader lies, an absolute path; "" if that is not known. */
 void kf_ocl_library(const struct ocl_api *cl, char *out, size_t size);
 /* "CL_OUT_OF_RESOURCES (-5)"; returns out. */
 const char *kf_ocl_error(int32_t number, char out[64]);

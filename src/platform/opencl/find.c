@@ -213,7 +213,7 @@ static size_t take_answers(const struct kf_buf *result,
 	if (result->len < PATH_MAX)
 		return 0;
 	if (at[0] == '/')
-		setenv(KF_OCL_LIBRARY, at, 0);
+		setenv(KF_OCL_LIBRARY, at, 1);
 	at += PATH_MAX;
 	while (count < max && (size_t)(end - at) >= sizeof(answer)) {
 		size_t card_max = info[count].card.max;
@@ -256,9 +256,9 @@ enum kf_code kf_opencl_find(struct kf_device_info *info, size_t max,
 			       "/etc/OpenCL/vendors names", end.timed_out
 			       ? "did not answer" : "crashed");
 	if (!code && !result.len && asks_for_library())
-		code = kf_fail(err, KF_E_UNAVAIL, "cannot open %s, which "
-			       KF_OCL_LIBRARY " names as OpenCL's loader",
-			       getenv(KF_OCL_LIBRARY));
+		code = kf_fail(err, KF_E_UNAVAIL, "%s, OpenCL's loader by "
+			       KF_OCL_LIBRARY ", cannot be opened or is older "
+			       "than OpenCL 1.2", getenv(KF_OCL_LIBRARY));
 	if (!code)
 		*count = take_answers(&result, info, max);
 	kf_buf_release(&result);
