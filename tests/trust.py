@@ -133,9 +133,13 @@ class Program:
         return (verdict.get("time_ns") or 0) >= float(number) * UNIT_NS[unit]
 
     def is_accepted(self, verdict):
-        """Correct, and with the time that it would like to have."""
+        """Correct, and with the time that it would like to have. What must be
+        correct and names no time wishes for nothing that could be accepted."""
+        if self.fact("time"):
+            return verdict["state"] == "correct" and \
+                not self.takes_its_time(verdict)
         return verdict["state"] == "correct" and \
-            not (self.fact("time") and self.takes_its_time(verdict))
+            not self.fact("found").startswith("correct")
 
 
 def read_comment(path):

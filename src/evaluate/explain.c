@@ -177,7 +177,8 @@ static void say_sets(const json_t *v, struct kf_buf *out)
 
 		kf_buf_printf(out, "  %-11s %-20s %s\n", kind,
 			      json_string_value(word),
-			      k.brief ? k.brief : k.data);
+			      k.brief ? k.brief :
+			      k.data != k.name ? k.data : "");
 	}
 }
 

@@ -326,7 +326,8 @@ static void say_precision(struct kf_judgement *j, struct kf_buf *out)
 	kf_buf_printf(out, "Output %zu (%s) on %s: every element is within its "
 		      "bounds, but the errors are those of operands rounded "
 		      "to %s (%.2f times theirs, give or take %.2f). The "
-		      "problem is in float32: compute with whole operands.\n",
+		      "problem is in float32: compute with whole operands, or "
+		      "with parts that together keep its accuracy.\n",
 		      f->tensor, type_of(j, f->tensor),
 		      kf_kind_of(f->kase->kind).data, words[f->precision],
 		      f->found.coefficient, f->found.error);
