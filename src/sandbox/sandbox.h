@@ -70,7 +70,8 @@ enum kf_sandbox_profile {
  * elements. Paths inside files are the caller's.
  *
  * /proc as a source is the sandbox's own, whose processes are its own; in the
- * weak tier, which has none, what it says about the machine. */
+ * weak tier, which has none, what it says about the machine (by Landlock: where
+ * that is missing too, all of /proc is seen anyway). */
 struct kf_bind {
 	const char *source;	/* on this machine; skipped if optional and absent */
 	const char *target;	/* inside; NULL means the same path */
