@@ -28,7 +28,7 @@ enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
 
 struct entry {
 	char *folder;		/* owned */
-	uint64_t subject;	/* its problem; 0: unknown */
+	uint64_t subject;	/* its problem */
 	enum progress progress;
 	unsigned deaths;	/* of processes that judged it */
 	json_t *answer;		/* owned; of kf_work_folder; NULL: none */

@@ -193,13 +193,20 @@ static bool has_subject(const struct worker *w, uint64_t subject)
 	return w->pid && subject && w->subject == subject;
 }
 
+/* The idle worker with this subject; the count of workers: there is none. */
+static unsigned find_waiting(const struct kf_pool *pool, uint64_t subject)
+{
+	unsigned i = 0;
+
+	while (i < pool->spec.count && (pool->worker[i].busy ||
+	       !has_subject(&pool->worker[i], subject)))
+		i++;
+	return i;
+}
+
 bool kf_pool_waits_for(const struct kf_pool *pool, uint64_t subject)
 {
-	for (unsigned i = 0; i < pool->spec.count; i++)
-		if (has_subject(&pool->worker[i], subject) &&
-		    !pool->worker[i].busy)
-			return true;
-	return false;
+	return find_waiting(pool, subject) < pool->spec.count;
 }
 
 bool kf_pool_knows(const struct kf_pool *pool, uint64_t subject)
@@ -214,12 +221,10 @@ bool kf_pool_knows(const struct kf_pool *pool, uint64_t subject)
  * place for a new one. */
 static unsigned find_idle(const struct kf_pool *pool, uint64_t subject)
 {
-	unsigned place = pool->spec.count;
+	unsigned place = find_waiting(pool, subject);
 
-	for (unsigned i = 0; i < pool->spec.count; i++)
-		if (has_subject(&pool->worker[i], subject) &&
-		    !pool->worker[i].busy)
-			return i;
+	if (place < pool->spec.count)
+		return place;
 
 	for (unsigned i = 0; i < pool->spec.count; i++) {
 		if (pool->worker[i].pid && !pool->worker[i].busy)
