@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sandbox/orphans.h"
+
 #define SEND_S 20		/* a worker takes its item at once */
 #define END_NS (10 * KF_NS_PER_S)
 #define END_POLL_NS (2 * KF_NS_PER_MS)
@@ -36,6 +38,7 @@ enum kf_code kf_pool_new(const struct kf_pool_spec *spec,
 	*out = kf_alloc(sizeof(**out) + spec->count * sizeof(struct worker));
 	(*out)->spec = *spec;
 	(*out)->answer.max = KF_POOL_ITEM_BYTES;
+	kf_orphans_adopt();
 	return KF_OK;
 }
 
@@ -235,7 +238,19 @@ static unsigned find_idle(const struct kf_pool *pool, uint64_t subject)
 	return place;
 }
 
-static void bury(struct worker *w, struct kf_pool_answer *how)
+static void end_orphans(const struct kf_pool *pool)
+{
+	pid_t spared[KF_POOL_MAX];
+	size_t count = 0;
+
+	for (unsigned i = 0; i < pool->spec.count; i++)
+		if (pool->worker[i].pid)
+			spared[count++] = pool->worker[i].pid;
+	kf_orphans_end(spared, count);
+}
+
+static void bury(struct kf_pool *pool, struct worker *w,
+		 struct kf_pool_answer *how)
 {
 	int status = 0;
 
@@ -248,6 +263,8 @@ static void bury(struct worker *w, struct kf_pool_answer *how)
 	else if (how)
 		how->status = WEXITSTATUS(status);
 	*w = (struct worker) { 0 };
+	if (WIFSIGNALED(status))
+		end_orphans(pool);
 }
 
 enum kf_code kf_pool_give(struct kf_pool *pool,
@@ -270,7 +287,7 @@ enum kf_code kf_pool_give(struct kf_pool *pool,
 		w->subject = item->subject;
 		if (w->busy)
 			return KF_OK;
-		bury(w, NULL);
+		bury(pool, w, NULL);
 	}
 	return kf_fail(err, KF_E_IO, "cannot hand work to a process of ours");
 }
@@ -301,7 +318,7 @@ bool kf_pool_answer(struct kf_pool *pool, struct kf_pool_answer *out)
 			out->text = kf_buf_str(&pool->answer);
 			out->len = pool->answer.len;
 		} else {
-			bury(w, out);
+			bury(pool, w, out);
 		}
 		return true;
 	}
@@ -336,7 +353,7 @@ void kf_pool_free(struct kf_pool *pool)
 		while (w->pid && kf_now_ns() < end_ns && !has_ended(w))
 			kf_sleep_ns(END_POLL_NS);
 		if (w->pid)
-			bury(w, NULL);
+			bury(pool, w, NULL);
 	}
 	if (pool)
 		kf_buf_release(&pool->answer);

@@ -9,6 +9,7 @@
 
 #define PROCESSES_MAX 65536
 #define DEPTH_MAX 4096
+#define NAME_MAX_KERNEL 15	/* TASK_COMM_LEN without its end */
 
 struct process {
 	pid_t pid, parent;
@@ -199,6 +200,33 @@ size_t kf_usage_kill(pid_t root)
 		}
 	free(table.row);
 	return count;
+}
+
+char *kf_usage_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return kf_strndup(name, strnlen(name, NAME_MAX_KERNEL));
+}
+
+void kf_usage_children(pid_t root,
+		       void (*visit)(void *arg, pid_t child, const char *name),
+		       void *arg)
+{
+	struct table table;
+
+	read_all(&table);
+	for (size_t i = 0; i < table.count; i++) {
+		char name[64];
+
+		if (table.row[i].parent != root ||
+		    !read_small(table.row[i].pid, "comm", name, sizeof(name)))
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		visit(arg, table.row[i].pid, name);
+	}
+	free(table.row);
 }
 
 unsigned kf_usage_tasks_of_user(void)

@@ -24,6 +24,13 @@ void kf_usage_sample(struct kf_usage *usage, pid_t root);
 unsigned kf_usage_processes(pid_t root);
 /* SIGKILL to every descendant of root, root spared; returns how many. */
 size_t kf_usage_kill(pid_t root);
+/* Every child of root, dead ones that nobody has waited for among them, with
+ * its name: of kf_usage_name's kind, valid during the call. */
+void kf_usage_children(pid_t root,
+		       void (*visit)(void *arg, pid_t child, const char *name),
+		       void *arg);
+/* What the kernel calls a process that executes this file. The caller frees. */
+char *kf_usage_name(const char *path);
 /* Tasks of this user on the machine, for RLIMIT_NPROC, which counts those. */
 unsigned kf_usage_tasks_of_user(void);
 

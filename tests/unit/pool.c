@@ -6,13 +6,18 @@
 
 #include <cmocka.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "executor/pool.h"
+#include "sandbox/usage.h"
 
 #define ANSWER_MS 60000
+#define WAIT_NS (60 * KF_NS_PER_S)
 
 enum { RED = 1, BLUE = 2, GREEN = 3 };
 
@@ -123,6 +128,67 @@ static void test_no_subject_is_not_one(void **state)
 	kf_pool_free(pool);
 }
 
+/* What it does to a process while a sandbox is made: the inner one waits, the
+ * outer one dies with who started it. */
+static const char like_bwrap[] =
+	"#!/bin/sh\n"
+	"exec 2>/dev/null\n"
+	"if [ \"$1\" ]; then while :; do sleep 0.05; done; fi\n"
+	"\"$0\" inner &\n"
+	"wait\n";
+
+static void be_killed(void *arg, const char *item, size_t len,
+		      struct kf_buf *answer)
+{
+	const char *path = arg;
+
+	(void)item;
+	(void)len;
+	(void)answer;
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(path, path, (char *)NULL);
+		_exit(1);
+	}
+	while (kf_usage_processes(getpid()) < 4)	/* with its sleep */
+		kf_sleep_ns(KF_NS_PER_MS);
+	raise(SIGKILL);
+}
+
+static void test_nothing_is_left_where_a_worker_was_killed(void **s)
+{
+	char *folder = kf_strdup("/tmp/kforge-pool-XXXXXX"), *path;
+	struct kf_pool_answer answer;
+	struct pollfd p[KF_POOL_MAX];
+	uint64_t end_ns = kf_now_ns() + WAIT_NS;
+	struct kf_pool *pool;
+
+	(void)s;
+	assert_non_null(mkdtemp(folder));
+	path = kf_format("%s/bwrap", folder);
+	assert_int_equal(kf_file_write(path, like_bwrap, strlen(like_bwrap),
+				       NULL), KF_OK);
+	assert_int_equal(chmod(path, 0755), 0);
+	setenv("KFORGE_BWRAP", path, 1);
+	assert_int_equal(kf_pool_new(&(struct kf_pool_spec) {
+		.count = 1, .work = be_killed, .arg = path,
+	}, &pool, NULL), KF_OK);
+	give(pool, RED);
+	assert_true(poll(p, (nfds_t)kf_pool_poll(pool, p), ANSWER_MS) > 0);
+	assert_true(kf_pool_answer(pool, &answer));
+	assert_null(answer.text);
+	assert_int_equal(answer.signal, SIGKILL);
+	/* The sleep is not ours to end; it does so by itself. */
+	while (kf_usage_processes(getpid()) > 1 && kf_now_ns() < end_ns)
+		kf_sleep_ns(KF_NS_PER_MS);
+	assert_int_equal(kf_usage_processes(getpid()), 1);
+	kf_pool_free(pool);
+	unsetenv("KFORGE_BWRAP");
+	assert_int_equal(kf_remove_tree(folder, NULL), KF_OK);
+	free(path);
+	free(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +196,8 @@ int main(void)
 		cmocka_unit_test(test_who_is_busy_is_known_but_does_not_wait),
 		cmocka_unit_test(test_another_subject_takes_its_place),
 		cmocka_unit_test(test_no_subject_is_not_one),
+		cmocka_unit_test(
+			test_nothing_is_left_where_a_worker_was_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
