@@ -62,6 +62,7 @@ class Request(ctypes.Structure):
                 ("total_bytes", ctypes.c_uint64),
                 ("in_bytes", ctypes.c_uint64), ("out_bytes", ctypes.c_uint64),
                 ("memory_max", ctypes.c_uint64),
+                ("hold_after_ns", ctypes.c_uint64),
                 ("pattern", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("in_count", ctypes.c_uint32),
                 ("weight_count", ctypes.c_uint32),
@@ -86,6 +87,7 @@ class Reply(ctypes.Structure):
                 ("text", ctypes.c_char * (TEXT_MAX + 1)),
                 ("fault", Fault), ("faulted", ctypes.c_uint32),
                 ("short_of_memory", ctypes.c_uint32),
+                ("held", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("device_ns", ctypes.c_uint64), ("host_ns", ctypes.c_uint64),
                 ("changed", ctypes.c_uint64),
                 ("ran", ctypes.c_char * RAN_BYTES)]

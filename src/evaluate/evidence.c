@@ -89,6 +89,7 @@ static json_t *failure(const struct kf_judgement *j)
 		json_object_set_new(json, "set", json_string(f->kase->kind));
 	json_object_set_new(json, "call", json_integer(f->call_number));
 	json_object_set_new(json, "timed", json_boolean(j->failure_timed));
+	json_object_set_new(json, "held", json_boolean(f->held));
 	if (f->fault == KF_FAULT_CALL) {
 		json_object_set_new(json, "preparing",
 				    json_boolean(f->preparing));

@@ -267,7 +267,9 @@ static void say_failure(const json_t *v, struct kf_buf *out)
 	    kf_json_str(f, "set", ""),
 	    kf_json_str(f, "set", NULL) ? "\"" : "",
 	    kf_json_bool(f, "timed", false) ?
-	    "; one of the timed calls, when all sets had passed" : "");
+	    "; one of the timed calls, when all sets had passed" :
+	    kf_json_bool(f, "held", false) ?
+	    "; a thread was held up in it, when all sets had passed" : "");
 	if (kf_json_str(f, "text", "")[0])
 		say(out, "what", "%s", kf_json_str(f, "text", ""));
 	if (json_object_get(f, "elements"))

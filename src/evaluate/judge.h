@@ -51,6 +51,7 @@ struct kf_judgement {
 	size_t disturbed_count;		/* pairs of blocks that were taken again */
 	struct kf_clock_log clocks;	/* of the device, in these pairs */
 	uint64_t call_ns;		/* a usual call, from the first ones */
+	uint64_t call_ns_min;		/* of these, the shortest */
 	uint64_t timing_start_ns;
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
 	struct kf_lock lock;		/* of the device, while timing */

@@ -5,12 +5,18 @@
 
 #include "evaluate/device.h"
 #include "evaluate/kinds.h"
+#include "evaluate/weaken.h"
+#include "evaluate/worker.h"
 
 #define BLOCK_NS		KF_NS_PER_S	/* longer blocks get fewer calls */
 #define WARM_CALLS		3u
 #define WARM_NS			(50 * KF_NS_PER_MS)
 #define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
 #define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
+#define HELD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer ones need no help
+						   for threads to differ */
+#define HELD_CALLS		4u
+#define HELD_TRIES		10u	/* some end before they can be held up */
 #define DISTURB_BYTES		(UINT64_C(64) << 20)	/* moved in one call */
 #define DELAY_PART		20u	/* of its time: a call is disturbed */
 
@@ -318,7 +324,7 @@ static enum kf_code run_plan(struct kf_judgement *j, struct kf_process *p,
 			     struct kf_err *err)
 {
 	struct kf_check *check = kf_alloc(sizeof(*check));
-	uint64_t failed_ns = 0, slowest_ns = 0;
+	uint64_t failed_ns = 0, slowest_ns = 0, quickest_ns = UINT64_MAX;
 	enum kf_code code = KF_OK;
 
 	for (size_t i = 0; i < count && !code; i++) {
@@ -329,8 +335,11 @@ static enum kf_code run_plan(struct kf_judgement *j, struct kf_process *p,
 		code = kf_process_call(j, p, list[i], false, check, err);
 		if (!code && check->call.time_ns > slowest_ns)
 			slowest_ns = check->call.time_ns;
+		if (!code && check->call.time_ns < quickest_ns)
+			quickest_ns = check->call.time_ns;
 	}
 	j->call_ns = slowest_ns;
+	j->call_ns_min = quickest_ns;
 	free(check);
 	return code;
 }
@@ -345,6 +354,52 @@ enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
 	list = kf_alloc((b->set_count + WARM_CALLS + 1) * sizeof(list[0]));
 	code = run_plan(j, p, list, plan(j, p, list), err);
 	free(list);
+	return code;
+}
+
+/* On data that the process has not seen, while there are enough. */
+static const struct kf_case *next_or_declared(struct kf_judgement *j,
+					      struct kf_process *p)
+{
+	return p->fresh_count - p->fresh_used > p->keep ?
+		kf_process_fresh(p) : j->req->bundle->set;
+}
+
+static bool can_hold(const struct kf_judgement *j, const struct kf_process *p)
+{
+	return j->req->rules == KF_RULES_KFORGE && j->call_ns <= HELD_CALL_NS &&
+		kf_worker_holds(p->session.worker) && !kf_weak(KF_WEAK_ORDER);
+}
+
+/* It says nothing of its kind of data, nor of what another process gives. */
+static void note_held(struct kf_judgement *j, const struct kf_check *check)
+{
+	j->q_max = fmax(j->q_max, check->q_max);
+	j->rms_max = fmax(j->rms_max, check->rms_max);
+	j->all_good = j->all_good && check->good;
+	if (check->fault)
+		note_failure(j, check, false);
+}
+
+enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
+			     struct kf_err *err)
+{
+	struct kf_check *check = kf_alloc(sizeof(*check));
+	unsigned left = can_hold(j, p) ? HELD_CALLS : 0;
+	enum kf_code code = KF_OK;
+
+	for (unsigned i = 0; i < HELD_TRIES && left && !code &&
+	     !j->failure.fault && j->calls_left > KF_BLOCK_CALLS_LEAST; i++) {
+		code = kf_session_hold(&p->session, next_or_declared(j, p),
+				       1 + kf_rng_below(&j->rng,
+							j->call_ns_min + 1),
+				       check, err);
+		if (!code)
+			note_held(j, check);
+		j->calls_left--;
+		left -= check->held;
+	}
+	free(check);
 	return code;
 }
 

@@ -38,6 +38,11 @@ void kf_process_end(struct kf_process *process);
 /* Its first calls: sets and a few stock entries, in secret order. */
 KF_MUST_CHECK enum kf_code kf_process_sets(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_err *err);
+/* Then some calls in which threads come in another order: the one that is
+ * called is held up for a moment. None, of a program without threads, where a
+ * call is long, or where a fixed plan has no more left than must be timed. */
+KF_MUST_CHECK enum kf_code kf_process_hold(struct kf_judgement *judgement,
+		struct kf_process *process, struct kf_err *err);
 /* Then stock entries until it is warm. */
 KF_MUST_CHECK enum kf_code kf_process_warm(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_err *err);

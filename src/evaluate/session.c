@@ -871,8 +871,6 @@ static enum kf_code checked_call(struct kf_session *s,
 {
 	enum kf_code code;
 
-	assert(!used(s, kase));
-	s->used[s->used_count] = kase;
 	kase = kf_weak_case(s, kase);
 	begin_check(s, kase, check);
 	code = bring(s, kase, check, err);
@@ -885,15 +883,32 @@ static enum kf_code checked_call(struct kf_session *s,
 		return code;
 	kf_weak_after(s, kase);
 	look(s, kase, check);
-	s->used_count++;
 	return check->fault ? KF_OK : end_call(s, check, err);
 }
 
 enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 			     struct kf_check *check, struct kf_err *err)
 {
-	enum kf_code code = checked_call(s, kase, check, err);
+	enum kf_code code;
 
+	assert(!used(s, kase));
+	code = checked_call(s, kase, check, err);
+	s->used[s->used_count++] = kase;
+	end_laps(s, check);
+	return code;
+}
+
+enum kf_code kf_session_hold(struct kf_session *s, const struct kf_case *kase,
+			     uint64_t after_ns, struct kf_check *check,
+			     struct kf_err *err)
+{
+	enum kf_code code;
+
+	kf_worker_hold(s->worker, after_ns);
+	code = checked_call(s, kase, check, err);
+	kf_worker_hold(s->worker, 0);
+	check->held = kf_worker_held(s->worker);
+	check->kernelbench_applies = false;
 	end_laps(s, check);
 	return code;
 }

@@ -48,6 +48,7 @@ struct kf_check {
 	const struct kf_case *stale;	/* the output is this earlier case's */
 	bool good;		/* by kforge's own rules */
 	bool kernelbench_applies, kernelbench_good;
+	bool held;		/* up: threads came in another order in it */
 	double q_max, rms_max;	/* over all outputs, in units of the limits */
 	uint64_t fingerprint;	/* of all outputs' bytes */
 };
@@ -117,6 +118,13 @@ KF_MUST_CHECK enum kf_code kf_session_start(struct kf_session_shared *shared,
 KF_MUST_CHECK enum kf_code kf_session_call(struct kf_session *session,
 		const struct kf_case *kase, struct kf_check *check,
 		struct kf_err *err);
+/* One more, checked alike, in which the thread that is called is held up so
+ * long after its start (kf_worker_hold), unless it has ended by then; of a
+ * worker that kf_worker_holds. The case may have been used. The benchmark has
+ * no such call: its rule does not apply. */
+KF_MUST_CHECK enum kf_code kf_session_hold(struct kf_session *session,
+		const struct kf_case *kase, uint64_t after_ns,
+		struct kf_check *check, struct kf_err *err);
 /* One more, checked alike, in which *ran gets what ran (kf_worker_trace); of a
  * driver that can be traced. The case may have been used: the program can tell
  * this call from others. */

@@ -20,6 +20,7 @@ enum kf_weakness {
 	KF_WEAK_READ_ONLY,	/* inputs may be written to */
 	KF_WEAK_PRECISION,	/* nobody asks whose errors these are */
 	KF_WEAK_SCRATCH,	/* what lies around scratch is not looked at */
+	KF_WEAK_ORDER,		/* threads come as they like */
 	KF_WEAK_PROTOCOL,	/* values only, as other judges do */
 	KF_WEAKNESSES
 };

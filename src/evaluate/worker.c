@@ -227,6 +227,23 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	return call(worker, KF_HOST_FORWARD, timeout_ns, end, err);
 }
 
+bool kf_worker_holds(const struct kf_worker *worker)
+{
+	return worker->driver->in_process && !worker->driver->two_part &&
+		!worker->driver->python &&
+		worker->pause.threads.count > 1;
+}
+
+bool kf_worker_held(const struct kf_worker *worker)
+{
+	return kf_arena_reply(&worker->arena)->held;
+}
+
+void kf_worker_hold(struct kf_worker *worker, uint64_t after_ns)
+{
+	kf_arena_request(&worker->arena)->hold_after_ns = after_ns;
+}
+
 bool kf_worker_traces(const struct kf_driver *driver)
 {
 	return driver->in_process && !driver->two_part &&

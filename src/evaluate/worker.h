@@ -194,6 +194,14 @@ KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		uint64_t timeout_ns, struct kf_call_end *end,
 		struct kf_err *err);
 
+/* In kf_worker_forward from now on, 0: not again: so long after its start the
+ * thread that is called sleeps for some milliseconds, so that the others come
+ * first. Of a program with several threads that kf_worker_holds. */
+void kf_worker_hold(struct kf_worker *worker, uint64_t after_ns);
+bool kf_worker_holds(const struct kf_worker *worker);
+/* Did it, before the last call ended? */
+bool kf_worker_held(const struct kf_worker *worker);
+
 /* kf_worker_forward with what runs in it written down, so slower: *ran (empty,
  * with a ceiling) gets the lines of kf_host_reply.ran, which the candidate
  * could write itself. Only where kf_worker_traces. */

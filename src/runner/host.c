@@ -1,6 +1,6 @@
 /*
  * One program that shares the process, loaded once and called when the
- * supervisor says so. Reads as its running order: map, open, catch crashes,
+ * supervisor says so. Reads as its running order: map, open, catch signals,
  * say hello, lock the door, serve.
  */
 #include "runner/runner.h"
@@ -22,7 +22,7 @@ static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_PING] = kf_serve_nothing,
 	[KF_HOST_LOAD] = kf_serve_load,
 	[KF_HOST_PREPARE] = kf_serve_prepare,
-	[KF_HOST_FORWARD] = kf_serve_forward,
+	[KF_HOST_FORWARD] = kf_serve_forward_held,
 	[KF_HOST_TIDY] = tidy,
 };
 
@@ -44,6 +44,8 @@ enum kf_code kf_runner_host(int argc, const char *const *argv,
 
 	if (!code)
 		code = kf_serve_catch_faults(s, err);
+	if (!code)
+		kf_serve_can_hold(s);
 	if (!code)
 		code = kf_serve_hello(s, err);
 	if (!code)

@@ -30,6 +30,7 @@
 #define KF_RUNNER_PROTOCOL_H
 
 #include <kforge/driver.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 /* Descriptors as the runner finds them. */
@@ -128,6 +129,9 @@ struct kf_host_request {
 	uint64_t total_bytes;		/* of this and what follows */
 	uint64_t in_bytes, out_bytes;	/* of the arenas */
 	uint64_t memory_max;		/* for kf_temp and kf_keep */
+	/* FORWARD, host only: so long after its start the thread that calls the
+	 * program sleeps for KF_HOST_HOLD_NS. 0: it does not. */
+	uint64_t hold_after_ns;
 	uint32_t pattern;		/* kf_shared_memory.pattern; for UPLOAD */
 	uint32_t reserved;
 	uint32_t in_count, weight_count, out_count, scalar_count;
@@ -153,6 +157,10 @@ struct kf_host_fault {
 	char text[96];
 };
 
+/* One that neither libraries nor programs are likely to use. */
+#define KF_HOST_HOLD_SIGNAL	(SIGRTMAX - 3)
+#define KF_HOST_HOLD_NS		(4 * KF_NS_PER_MS)
+
 #define KF_HOST_RAN_BYTES 65536u
 
 struct kf_host_reply {
@@ -167,6 +175,7 @@ struct kf_host_reply {
 	uint32_t faulted;	/* the program did wrong; text says what */
 	uint32_t short_of_memory;	/* LOAD: the device has less than the
 					   program asks for; text says so */
+	uint32_t held, reserved;	/* of a host runner: held up in FORWARD */
 	uint64_t device_ns;	/* of PREPARE, FORWARD; 0: no such clock */
 	uint64_t host_ns;	/* the same by the host's clock; 0: not taken */
 	uint64_t changed;	/* DOWNLOAD: where the inputs first differ from

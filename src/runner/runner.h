@@ -16,6 +16,8 @@
 #ifndef KF_RUNNER_RUNNER_H
 #define KF_RUNNER_RUNNER_H
 
+#include <time.h>
+
 #include "base/base.h"
 #include "runner/protocol.h"
 
@@ -84,6 +86,8 @@ struct kf_serve {
 	unsigned loaded_before;		/* objects, before the program's */
 	const struct kf_driver *driver;
 	struct kf_device *device;
+	timer_t hold;			/* host only, if it holds */
+	bool holds;
 };
 typedef enum kf_code kf_serve_fn(struct kf_serve *serve, struct kf_err *err);
 
@@ -140,5 +144,12 @@ enum kf_code kf_runner_catch_faults(const struct kf_fault_context *context,
 /* The same for a program that is called over and over. */
 enum kf_code kf_serve_catch_faults(const struct kf_serve *serve,
 				   struct kf_err *err);
+
+/* --- hold.c: a thread that is late ---------------------------------------- */
+/* Before the filter, by the thread that will be held up; where there are no
+ * timers none will be. */
+void kf_serve_can_hold(struct kf_serve *serve);
+/* The command: forward, held up if the request says so. */
+kf_serve_fn kf_serve_forward_held;
 
 #endif

@@ -80,6 +80,8 @@ const char *const kf_calls_computing[] = {
 	"clock_gettime", "clock_gettime64", "clock_getres",
 	"clock_getres_time64", "gettimeofday", "time", "times", "nanosleep",
 	"clock_nanosleep", "clock_nanosleep_time64", "getrusage",
+	/* of a timer that is there already: the host runner's */
+	"timer_settime", "timer_settime64",
 	/* descriptors that are there already */
 	"read", "write", "readv", "writev", "pread64", "lseek", "_llseek",
 	"close", "poll", "ppoll", "ppoll_time64",

@@ -20,7 +20,7 @@ enum { PAUSE, CLOCK, READ_ONLY, REFERENCE_FIRST, FRESH_INPUTS, ORACLE_APART,
        BLIND_PREPARE, GUARDS, EVERY_CALL, EVERY_ELEMENT, NON_FINITE, PRECISION,
        NAMED_PRECISION,
        ZERO_MEAN, WIDE, TAIL, SMALL, LARGE, TINY, OUTLIERS, INFINITIES,
-       NANS, WEIGHTS, CHANGED, PROTOCOL,
+       NANS, WEIGHTS, CHANGED, THREAD_ORDER, PROTOCOL,
        DEFENCES };
 
 static const struct { const char *name, *set; } defence[DEFENCES] = {
@@ -48,6 +48,7 @@ static const struct { const char *name, *set; } defence[DEFENCES] = {
 	[NANS] = { "nan", "nan" },
 	[WEIGHTS] = { "weights", "weights" },
 	[CHANGED] = { "changed", "changed" },
+	[THREAD_ORDER] = { "thread_order", NULL },
 	[PROTOCOL] = { "protocol", NULL },
 };
 
@@ -75,6 +76,7 @@ bool kf_weak(enum kf_weakness weakness)
 		[KF_WEAK_READ_ONLY] = READ_ONLY,
 		[KF_WEAK_PRECISION] = NAMED_PRECISION,
 		[KF_WEAK_SCRATCH] = GUARDS,
+		[KF_WEAK_ORDER] = THREAD_ORDER,
 		[KF_WEAK_PROTOCOL] = PROTOCOL,
 	};
 

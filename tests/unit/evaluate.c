@@ -46,6 +46,10 @@ static struct script {
 	uint64_t baseline_ns, baseline_delay_ns;
 	unsigned delayed_blocks;	/* so many at first are disturbed */
 	unsigned wrong_when_cold;	/* the call on inputs in no cache, 1.. */
+	bool threads;			/* there are several */
+	unsigned too_late;		/* so many calls have ended before they
+					   could be held up */
+	unsigned wrong_when_held;	/* the one held up, 1.. */
 
 	/* the worker as it is */
 	struct kf_bundle *bundle;
@@ -62,6 +66,8 @@ static struct script {
 	unsigned calls, calls_repeated, traces;
 	unsigned cold_calls, baseline_cold_calls;
 	bool cold, baseline_cold;
+	bool to_hold, held;
+	unsigned held_calls, held_tries;
 	float seen[512];		/* first input of each call of a process */
 	unsigned seen_count;
 	/* Candidate's calls between two blocks of the baseline: a block's worth
@@ -234,9 +240,33 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	if (script.cold && script.cold_calls == script.wrong_when_cold)
 		script.out[0] += 1;
 	script.cold = false;
+	script.held = script.to_hold && script.held_tries > script.too_late;
+	script.held_calls += script.held;
+	if (script.held && script.held_calls == script.wrong_when_held)
+		script.out[7] += 1;
 	if (script.changes_input)
 		script.in[17] += 1;
 	return KF_OK;
+}
+
+bool kf_worker_holds(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.threads;
+}
+
+void kf_worker_hold(struct kf_worker *worker, uint64_t after_ns)
+{
+	(void)worker;
+	assert_true(script.threads);
+	script.to_hold = after_ns > 0;
+	script.held_tries += script.to_hold;
+}
+
+bool kf_worker_held(const struct kf_worker *worker)
+{
+	(void)worker;
+	return script.held;
 }
 
 bool kf_worker_traces(const struct kf_driver *driver)
@@ -1293,6 +1323,64 @@ static void test_a_judgement_may_stop_early(void **state)
 	}
 }
 
+static void test_threads_come_in_another_order_too(void **state)
+{
+	static const struct {
+		bool threads;
+		unsigned too_late, calls;	/* 0: no fixed plan */
+		enum kf_rules rules;
+		unsigned held, tries;
+	} rows[] = {
+		{ true, 0, 0, KF_RULES_KFORGE, 4, 4 },
+		{ true, 3, 0, KF_RULES_KFORGE, 4, 7 },
+		{ true, 99, 0, KF_RULES_KFORGE, 0, 10 },
+		{ true, 0, 60, KF_RULES_KFORGE, 4, 4 },
+		{ true, 0, SETS + 8, KF_RULES_KFORGE, 2, 2 },
+		{ false, 0, 0, KF_RULES_KFORGE, 0, 0 },
+		{ true, 0, 0, KF_RULES_KERNELBENCH, 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		script.threads = rows[i].threads;
+		script.too_late = rows[i].too_late;
+		w->req.rules = rows[i].rules;
+		w->req.call_count_fixed = rows[i].calls;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(script.held_calls, rows[i].held);
+		assert_int_equal(script.held_tries, rows[i].tries);
+		if (rows[i].calls)
+			assert_int_equal(v.call_count, rows[i].calls);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+static void test_a_race_is_told_as_one(void **state)
+{
+	struct world *w = world_new();
+	const json_t *failure;
+	struct kf_verdict v;
+
+	(void)state;
+	script.threads = true;
+	script.wrong_when_held = 3;
+	judge(w, &v);
+	assert_int_equal(v.state, KF_MISMATCH);
+	assert_string_equal(v.reason, "values");
+	assert_int_equal(script.held_calls, 3);
+	assert_non_null(strstr(kf_buf_str(&v.text), "held up"));
+	failure = json_object_get(v.evidence, "failure");
+	assert_true(kf_json_bool(failure, "held", false));
+	assert_true(v.kernelbench_good);
+	kf_verdict_release(&v);
+	world_free(w);
+}
+
 static void test_libraries_are_told_or_refused(void **state)
 {
 	static const struct {
@@ -1612,6 +1700,8 @@ int main(void)
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),
 		cmocka_unit_test(test_json_has_no_nan),
 		cmocka_unit_test(test_a_judgement_may_stop_early),
+		cmocka_unit_test(test_threads_come_in_another_order_too),
+		cmocka_unit_test(test_a_race_is_told_as_one),
 		cmocka_unit_test(test_libraries_are_told_or_refused),
 		cmocka_unit_test(
 			test_values_are_all_looked_at_before_an_early_stop),

@@ -1,0 +1,67 @@
+/*
+ * The thread that is called is held up in the middle of a call: a timer sends
+ * it a signal, and it sleeps for a moment while the others go on, so that
+ * threads come in another order. A program that blocks the signal, or takes it for
+ * itself, keeps nothing from being found but its own faults.
+ */
+#include "runner/runner.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A handler has no argument of ours. Written once, before there is a program. */
+static struct kf_host_reply *told;
+
+static void on_hold(int signal)
+{
+	struct timespec moment = { .tv_nsec = (long)KF_HOST_HOLD_NS };
+	int kept = errno;
+
+	(void)signal;
+	told->held = 1;
+	nanosleep(&moment, NULL);
+	errno = kept;
+}
+
+void kf_serve_can_hold(struct kf_serve *s)
+{
+	struct sigaction action = { .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = KF_HOST_HOLD_SIGNAL,
+	};
+
+	told = s->reply;
+	action.sa_handler = on_hold;
+	sigemptyset(&action.sa_mask);
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	s->holds = sigaction(KF_HOST_HOLD_SIGNAL, &action, NULL) == 0 &&
+		timer_create(CLOCK_MONOTONIC, &event, &s->hold) == 0;
+}
+
+static void set(const struct kf_serve *s, uint64_t after_ns)
+{
+	const struct itimerspec when = {
+		.it_value.tv_sec = (time_t)(after_ns / KF_NS_PER_S),
+		.it_value.tv_nsec = (long)(after_ns % KF_NS_PER_S),
+	};
+
+	timer_settime(s->hold, 0, &when, NULL);
+}
+
+enum kf_code kf_serve_forward_held(struct kf_serve *s, struct kf_err *err)
+{
+	uint64_t after_ns = s->holds ? s->tensors.request->hold_after_ns : 0;
+	enum kf_code code;
+
+	s->reply->held = 0;
+	if (after_ns)
+		set(s, after_ns);
+	code = kf_serve_forward(s, err);
+	if (after_ns)
+		set(s, 0);
+	return code;
+}
