@@ -299,8 +299,8 @@ static void say_history(struct kf_judgement *j, struct kf_buf *out)
 			      "%s: a result seems to be kept between calls.\n",
 			      kf_kind_of(f->stale->kind).data);
 	else if (f->held)
-		kf_buf_printf(out, "All earlier calls were right. In this one a "
-			      "thread was held up for some milliseconds, so "
+		kf_buf_printf(out, "All earlier calls were right. In this one "
+			      "a thread was held up for some milliseconds, so "
 			      "that the threads came in another order: what "
 			      "%s computes must not depend on it. Look for a "
 			      "missing barrier or atomic, for a thread that "

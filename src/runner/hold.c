@@ -1,8 +1,8 @@
 /*
  * The thread that is called is held up in the middle of a call: a timer sends
- * it a signal, and it sleeps for a moment while the others go on, so that
- * threads come in another order. A program that blocks the signal, or takes it for
- * itself, keeps nothing from being found but its own faults.
+ * it a signal, and it sleeps for a moment while the others go on, so that they
+ * come first. A program that blocks the signal, or takes it for itself, keeps
+ * nothing from being found but its own faults.
  */
 #include "runner/runner.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A handler has no argument of ours. Written once, before there is a program. */
+/* A handler has no argument of ours. Written once, before any program. */
 static struct kf_host_reply *told;
 
 static void on_hold(int signal)
