@@ -9,6 +9,7 @@
 #include "problem/bundle_condensed.h"
 #include "problem/bundle_load.h"
 #include "problem/bundle_sum.h"
+#include "problem/bundle_use.h"
 #include "problem/reference.h"
 
 #define POLL_NS (10 * KF_NS_PER_MS)
@@ -186,6 +187,8 @@ static enum kf_code make_locked(const struct kf_problem_spec *spec,
 		problem->name);
 	code = make(spec, problem, maker, place, out, err);
 	out->made_now = !code;
+	if (!code)
+		kf_bundle_trim(place->folder, spec->log);
 	return code;
 }
 
@@ -195,7 +198,9 @@ enum kf_code kf_bundle_cached(const struct kf_problem_spec *spec,
 			      struct kf_bundle *out, struct kf_err *err)
 {
 	struct place place = { .lock_fd = -1 };
+	struct kf_bundle_maps *maps;
 	uint64_t start_ns = kf_now_ns();
+	int used_fd = -1;
 	enum kf_code code;
 	char *cache;
 
@@ -206,12 +211,18 @@ enum kf_code kf_bundle_cached(const struct kf_problem_spec *spec,
 				  &place, err);
 	if (code)
 		goto out;
+	used_fd = kf_bundle_use(place.entry);
 	if (!kf_path_exists(place.entry) ||
 	    kf_bundle_load(place.entry, out, NULL) != KF_OK)
 		code = spec->cached_only ?
 		       kf_fail(err, KF_E_UNAVAIL, "problem %s has no bundle "
 			       "yet", problem->name) :
 		       make_locked(spec, problem, maker, &place, out, err);
+	maps = out->maps;
+	if (!code)
+		maps->used_fd = used_fd;
+	else if (used_fd >= 0)
+		close(used_fd);
 	out->place = kf_strdup(place.entry);
 	out->took_ns = kf_now_ns() - start_ns;
 out:

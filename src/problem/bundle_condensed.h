@@ -13,6 +13,7 @@ struct kf_bundle_maps {
 	struct kf_safetensors *file;
 	size_t count;
 	json_t *seeds;		/* owned; holds the kinds of all cases */
+	int used_fd;		/* of bundle_use.h; -1: none */
 };
 
 struct kf_bundle_loader {

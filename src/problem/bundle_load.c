@@ -388,6 +388,7 @@ enum kf_code kf_bundle_load(const char *folder, struct kf_bundle *out,
 		return kf_fail_errno(err, "cannot open bundle %s", folder);
 	out->folder = kf_strdup(folder);
 	out->maps = l.maps = kf_alloc(sizeof(*l.maps));
+	l.maps->used_fd = -1;
 	l.maps->file = kf_alloc((4 * CASES_MAX + 2) *
 				sizeof(l.maps->file[0]));
 	code = read_info(&l);
@@ -458,6 +459,8 @@ void kf_bundle_release(struct kf_bundle *bundle)
 	if (maps) {
 		free(maps->file);
 		json_decref(maps->seeds);
+		if (maps->used_fd >= 0)
+			close(maps->used_fd);
 	}
 	free(maps);
 	release_cases(bundle->set, bundle->set_count);
