@@ -15,7 +15,9 @@ as fast, with the reference timed beside two forms alone:
     kforge judge DIR/two-part DIR/cu --jobs 2
     kforge judge DIR/torch DIR/triton --jobs 2 --baseline stored
 
-The replies are in bench/results/h200. Tokens are those of the reply, two for
+The replies are in bench/results/h200: second-replies-FORM.jsonl, whose prompts had
+notes that say the same to all forms; those of first-replies-FORM.jsonl did not, so
+they are no comparison. Tokens are those of the reply, two for
 seven bytes, as kforge counts where a provider tells none. A two-part program's time
 is its device's, the other forms' is kforge's and has the launching in it.
 """
@@ -32,9 +34,8 @@ import tempfile
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
 REPLIES = pathlib.Path("bench/results/h200")
-FILES = {"two-part": "live-replies.jsonl", "cu": "first-replies-cu.jsonl",
-         "torch": "first-replies-torch.jsonl",
-         "triton": "first-replies-triton.jsonl"}
+FILES = {form: f"second-replies-{form}.jsonl"
+         for form in ("two-part", "cu", "torch", "triton")}
 MARK = {"correct": "c", "mismatch": "m", "runtime_error": "r",
         "compilation_failure": "b", "generation_failure": "g"}
 BYTES_A_TOKEN = 3.5
