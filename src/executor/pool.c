@@ -129,6 +129,7 @@ static void be_worker(const struct kf_pool *pool, unsigned number, int fd,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != owner)
 		_exit(1);
+	kf_orphans_adopt();	/* or the owner would get those of each sandbox */
 	setpgid(0, 0);
 	close_standard_descriptors();
 	for (unsigned i = 0; i < pool->spec.count; i++)

@@ -15,7 +15,8 @@
 
 #include "base/base.h"
 
-/* From now on orphans of the caller's descendants become its children. */
+/* From now on orphans of the caller's descendants become its children. Those of
+ * sandboxes that it has started itself are reaped when these are swept. */
 void kf_orphans_adopt(void);
 /* Ends every bubblewrap that is a child of the caller, and what they have
  * begun; reaps those and all other dead children but spared[0 .. count). Gives

@@ -181,13 +181,17 @@ void kf_box_watch(struct kf_sandbox *box, int timeout_ms)
 		enforce(box);
 }
 
-/* True once the namespace is empty. */
+/* True once the namespace is empty. Its first process is bwrap's child, and
+ * ours if bwrap was killed and we adopt orphans (orphans.h). */
 static bool wait_init(const struct kf_sandbox *box)
 {
 	struct pollfd p = { .fd = box->init_fd, .events = POLLIN };
-
-	return box->init_fd < 0 ||
+	bool empty = box->init_fd < 0 ||
 		poll(&p, 1, (int)(SWEEP_NS / KF_NS_PER_MS)) > 0;
+
+	if (box->init)
+		waitpid(box->init, NULL, WNOHANG);
+	return empty;
 }
 
 void kf_box_sweep(struct kf_sandbox *box)

@@ -12,12 +12,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "sandbox/orphans.h"
 #include "sandbox/sandbox.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -461,6 +463,23 @@ static void test_kill_ends_the_tree(void **state)
 	kf_sandbox_free(box);
 }
 
+/* Who adopts orphans gets the first process of each namespace whose bubblewrap
+ * was killed: it must not stay behind, dead. */
+static void test_who_adopts_orphans_has_none_left(void **state)
+{
+	siginfo_t about;
+	int rc, number;
+
+	kf_orphans_adopt();
+	for (unsigned i = 0; i < 3; i++)
+		test_kill_ends_the_tree(state);
+	rc = waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT);
+	number = errno;
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	assert_int_equal(rc, -1);
+	assert_int_equal(number, ECHILD);
+}
+
 /* Not the machine's, where the supervisor is. */
 static void test_a_bind_of_proc_is_its_own(void **state)
 {
@@ -730,6 +749,8 @@ static const struct {
 	{ "planted links are seen with O_NOFOLLOW", test_planted_links_are_seen_with_nofollow },
 	{ "cancel stops at once", test_cancel_stops_at_once },
 	{ "kill ends the tree", test_kill_ends_the_tree },
+	{ "who adopts orphans has none left",
+	  test_who_adopts_orphans_has_none_left },
 	{ "a bind of /proc is its own", test_a_bind_of_proc_is_its_own },
 	{ "output can begin anew", test_output_can_begin_anew },
 	{ "several are looked after at once", test_several_are_looked_after_at_once },

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -135,7 +136,19 @@ static const char like_bwrap[] =
 	"exec 2>/dev/null\n"
 	"if [ \"$1\" ]; then while :; do sleep 0.05; done; fi\n"
 	"\"$0\" inner &\n"
+	"echo $! > \"$0.pid\"\n"
 	"wait\n";
+
+/* It has told its inner one's number. */
+static bool has_text(const char *path)
+{
+	char *file = kf_format("%s.pid", path);
+	struct stat st = { 0 };
+	bool has = stat(file, &st) == 0 && st.st_size > 0;
+
+	free(file);
+	return has;
+}
 
 static void be_killed(void *arg, const char *item, size_t len,
 		      struct kf_buf *answer)
@@ -150,9 +163,23 @@ static void be_killed(void *arg, const char *item, size_t len,
 		execl(path, path, (char *)NULL);
 		_exit(1);
 	}
-	while (kf_usage_processes(getpid()) < 4)	/* with its sleep */
-		kf_sleep_ns(KF_NS_PER_MS);
+	while (kf_usage_processes(getpid()) < 4 || !has_text(path))
+		kf_sleep_ns(KF_NS_PER_MS);	/* four with its sleep */
 	raise(SIGKILL);
+}
+
+static pid_t inner_of(const char *path)
+{
+	char *file = kf_format("%s.pid", path);
+	struct kf_buf text = { .max = 32 };
+	pid_t pid;
+
+	assert_int_equal(kf_file_read(file, &text, NULL), KF_OK);
+	pid = (pid_t)strtol(kf_buf_str(&text), NULL, 10);
+	assert_true(pid > 1);
+	kf_buf_release(&text);
+	free(file);
+	return pid;
 }
 
 static void test_nothing_is_left_where_a_worker_was_killed(void **s)
@@ -178,7 +205,9 @@ static void test_nothing_is_left_where_a_worker_was_killed(void **s)
 	assert_true(kf_pool_answer(pool, &answer));
 	assert_null(answer.text);
 	assert_int_equal(answer.signal, SIGKILL);
-	/* The sleep is not ours to end; it does so by itself. */
+	assert_int_equal(kill(inner_of(path), 0), -1);
+	assert_int_equal(errno, ESRCH);
+	/* Its sleep is not ours to end; it does so by itself. */
 	while (kf_usage_processes(getpid()) > 1 && kf_now_ns() < end_ns)
 		kf_sleep_ns(KF_NS_PER_MS);
 	assert_int_equal(kf_usage_processes(getpid()), 1);
