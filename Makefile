@@ -188,7 +188,7 @@ help:
 	@echo 'make hostile    attempts to do harm: is each one contained, for every user'
 	@echo '                and in every tier of the sandbox?'
 	@echo 'make mutants    correct programs with one small fault each: how many are'
-	@echo '                found? N=2000 OF=all for many, of models too'
+	@echo '                found? N=2100 OF=all for many, of models too'
 	@echo 'make trust      cheats, correct programs, attempts to do harm and a sample'
 	@echo '                of mutants: one table'
 	@echo 'make lint       layers, headers, banned functions, format, cppcheck,'
