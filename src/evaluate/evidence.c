@@ -257,6 +257,10 @@ void kf_evidence(struct kf_judgement *j)
 			    json_integer(j->shared.process_count));
 	json_object_set_new(json, "call_timeout_ns",
 			    count((int64_t)j->shared.timeout_ns));
+	if (j->held_tries)
+		json_object_set_new(json, "thread_order", json_pack(
+			"{s:i, s:i}", "calls", (int)j->held_tries, "held",
+			(int)j->held_calls));
 	json_object_set_new(json, "timing", timing(j));
 	if (j->req->platform->driver->two_part)
 		add_plans(&j->shared.plans, json);

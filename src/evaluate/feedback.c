@@ -298,15 +298,6 @@ static void say_history(struct kf_judgement *j, struct kf_buf *out)
 		kf_buf_printf(out, "The output is that of an earlier call, on "
 			      "%s: a result seems to be kept between calls.\n",
 			      kf_kind_of(f->stale->kind).data);
-	else if (f->held)
-		kf_buf_printf(out, "All earlier calls were right. In this one "
-			      "a thread was held up for some milliseconds, so "
-			      "that the threads came in another order: what "
-			      "%s computes must not depend on it. Look for a "
-			      "missing barrier or atomic, for a thread that "
-			      "reads what another one has yet to write, for "
-			      "data that threads share.\n",
-			      entry_of(j, false));
 	else if (j->failure_timed)
 		kf_buf_printf(out, "All earlier calls were right; this was "
 			      "call %u of its process, on fresh inputs. What "
@@ -350,6 +341,17 @@ static void say_tail(struct kf_judgement *j, struct kf_buf *out)
 		out->data[out->len] = '\0';
 }
 
+static void say_held(struct kf_judgement *j, struct kf_buf *out)
+{
+	kf_buf_printf(out, "All earlier calls were right. In this one the "
+		      "calling thread was held up for some milliseconds, so "
+		      "that others came first: most likely what %s computes "
+		      "depends on the order of its threads. Look for a missing "
+		      "barrier or atomic, a thread that reads what another has "
+		      "yet to write, data that threads share.\n",
+		      entry_of(j, false));
+}
+
 void kf_feedback_failure(struct kf_judgement *j)
 {
 	static void (*const say[KF_FAULTS])(struct kf_judgement *j,
@@ -366,6 +368,8 @@ void kf_feedback_failure(struct kf_judgement *j)
 	const struct kf_check *f = &j->failure;
 
 	j->out->text.max = KF_FEEDBACK_BYTES;
+	if (f->held)
+		say_held(j, &j->out->text);
 	say[f->fault](j, &j->out->text);
 	say_tail(j, &j->out->text);
 	if (f->fault == KF_FAULT_CALL)

@@ -13,8 +13,8 @@
 #define WARM_NS			(50 * KF_NS_PER_MS)
 #define STOCK_FOR_WARMING	16u	/* less: sets warm processes up */
 #define AFTER_FAILURE_NS	(10 * KF_NS_PER_S)
-#define HELD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer ones need no help
-						   for threads to differ */
+#define HELD_CALL_NS		(100 * KF_NS_PER_MS)	/* at most */
+#define HELD_AFTER_NS		UINT64_C(2000)		/* at least */
 #define HELD_CALLS		4u
 #define HELD_TRIES		10u	/* some end before they can be held up */
 #define DISTURB_BYTES		(UINT64_C(64) << 20)	/* moved in one call */
@@ -344,6 +344,25 @@ static enum kf_code run_plan(struct kf_judgement *j, struct kf_process *p,
 	return code;
 }
 
+/* Nothing can be held up of a program without threads; longer calls need no
+ * help for threads to differ. */
+static bool can_hold(const struct kf_judgement *j)
+{
+	return j->req->rules == KF_RULES_KFORGE && j->shared.has_threads &&
+		kf_worker_holds(j->req->platform->driver) &&
+		j->call_ns <= HELD_CALL_NS && !kf_weak(KF_WEAK_ORDER);
+}
+
+/* A fixed plan has them within its calls, if it has so many. */
+static void keep_for_hold(struct kf_judgement *j)
+{
+	if (!j->req->call_count_fixed || !can_hold(j) ||
+	    j->calls_left < HELD_CALLS + KF_BLOCK_CALLS)
+		return;
+	j->calls_for_hold = HELD_CALLS;
+	j->calls_left -= HELD_CALLS;
+}
+
 enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
 			     struct kf_err *err)
 {
@@ -354,26 +373,35 @@ enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
 	list = kf_alloc((b->set_count + WARM_CALLS + 1) * sizeof(list[0]));
 	code = run_plan(j, p, list, plan(j, p, list), err);
 	free(list);
+	if (!code && p->first)
+		keep_for_hold(j);
 	return code;
 }
 
-/* On data that the process has not seen, while there are enough. */
-static const struct kf_case *next_or_declared(struct kf_judgement *j,
-					      struct kf_process *p)
+/* On data that the process has not seen, while there are any: then a set. */
+static const struct kf_case *case_to_hold(struct kf_judgement *j,
+					  struct kf_process *p, unsigned i)
 {
-	return p->fresh_count - p->fresh_used > p->keep ?
-		kf_process_fresh(p) : j->req->bundle->set;
-}
+	const struct kf_bundle *b = j->req->bundle;
+	const struct kf_case *kase = b->set;
 
-static bool can_hold(const struct kf_judgement *j, const struct kf_process *p)
-{
-	return j->req->rules == KF_RULES_KFORGE && j->call_ns <= HELD_CALL_NS &&
-		kf_worker_holds(p->session.worker) && !kf_weak(KF_WEAK_ORDER);
+	if (p->fresh_used < p->fresh_count)
+		return kf_process_fresh(p);
+	for (size_t k = 0; k < b->set_count; k++) {
+		if (b->set[k].weight || is_odd(&b->set[k]))
+			continue;
+		kase = &b->set[k];
+		if (!i--)
+			break;
+	}
+	return kase;
 }
 
 /* It says nothing of its kind of data, nor of what another process gives. */
 static void note_held(struct kf_judgement *j, const struct kf_check *check)
 {
+	j->held_tries++;
+	j->held_calls += check->held;
 	j->q_max = fmax(j->q_max, check->q_max);
 	j->rms_max = fmax(j->rms_max, check->rms_max);
 	j->all_good = j->all_good && check->good;
@@ -384,20 +412,25 @@ static void note_held(struct kf_judgement *j, const struct kf_check *check)
 enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
 			     struct kf_err *err)
 {
+	unsigned tries = !can_hold(j) ? 0 : j->req->call_count_fixed ?
+		j->calls_for_hold : HELD_TRIES;
+	struct kf_rng rng = { tries ? kf_rng_next(&j->rng) : 0 };
 	struct kf_check *check = kf_alloc(sizeof(*check));
-	unsigned left = can_hold(j, p) ? HELD_CALLS : 0;
 	enum kf_code code = KF_OK;
 
-	for (unsigned i = 0; i < HELD_TRIES && left && !code &&
-	     !j->failure.fault && j->calls_left > KF_BLOCK_CALLS_LEAST; i++) {
-		code = kf_session_hold(&p->session, next_or_declared(j, p),
-				       1 + kf_rng_below(&j->rng,
-							j->call_ns_min + 1),
-				       check, err);
+	for (unsigned i = 0; i < tries && !code && !j->failure.fault &&
+	     j->held_calls < HELD_CALLS; i++) {
+		uint64_t after_ns = HELD_AFTER_NS +
+			kf_rng_below(&rng, j->call_ns_min + 1);
+
+		if (j->req->cancel && *j->req->cancel) {
+			code = kf_fail(err, KF_E_CANCELED, "stopped");
+			break;
+		}
+		code = kf_session_hold(&p->session, case_to_hold(j, p, i),
+				       after_ns, check, err);
 		if (!code)
 			note_held(j, check);
-		j->calls_left--;
-		left -= check->held;
 	}
 	free(check);
 	return code;

@@ -38,11 +38,6 @@ void kf_process_end(struct kf_process *process);
 /* Its first calls: sets and a few stock entries, in secret order. */
 KF_MUST_CHECK enum kf_code kf_process_sets(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_err *err);
-/* Then some calls in which threads come in another order: the one that is
- * called is held up for a moment. None, of a program without threads, where a
- * call is long, or where a fixed plan has no more left than must be timed. */
-KF_MUST_CHECK enum kf_code kf_process_hold(struct kf_judgement *judgement,
-		struct kf_process *process, struct kf_err *err);
 /* Then stock entries until it is warm. */
 KF_MUST_CHECK enum kf_code kf_process_warm(struct kf_judgement *judgement,
 		struct kf_process *process, struct kf_err *err);
@@ -55,6 +50,12 @@ const struct kf_case *kf_process_fresh(struct kf_process *process);
 KF_MUST_CHECK enum kf_code kf_process_call(struct kf_judgement *judgement,
 		struct kf_process *process, const struct kf_case *kase,
 		bool timed, struct kf_check *check, struct kf_err *err);
+/* Its last calls, in which threads come in another order: the one that is
+ * called is held up for a moment, and can tell. None of a program without
+ * threads, where calls are long, or where a fixed plan has too few; not under
+ * the benchmark's rules. */
+KF_MUST_CHECK enum kf_code kf_process_hold(struct kf_judgement *judgement,
+		struct kf_process *process, struct kf_err *err);
 /* One more checked call in which *ran gets what ran (kf_session_trace); values
  * that are wrong are noted in the judgement. One that did not end well may be
  * the watcher's doing: then *ran says so, and kf_process_end follows. */

@@ -153,6 +153,21 @@ void kf_session_shared_release(struct kf_session_shared *shared)
 	kf_python_side_release(&shared->python);
 }
 
+/* Does it name a function that makes threads? */
+static bool names_threads(const struct kf_buf *artefact)
+{
+	static const char *const name[] = {
+		"pthread_create", "thrd_create", "GOMP_parallel",
+		"__kmpc_fork_call",
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < KF_COUNT(name); i++)
+		any |= memmem(artefact->data, artefact->len, name[i],
+			      strlen(name[i])) != NULL;
+	return any;
+}
+
 /* Written in place: a process made ahead has this very file before it. */
 static enum kf_code fill(struct kf_session_shared *shared,
 			 const char *artefact_path, struct kf_err *err)
@@ -163,6 +178,7 @@ static enum kf_code fill(struct kf_session_shared *shared,
 
 	if (code)
 		goto out;
+	shared->has_threads = names_threads(&bytes);
 	file = fopen(shared->artefact_path, "r+e");
 	if (!file || fwrite(bytes.data, 1, bytes.len, file) != bytes.len ||
 	    fflush(file))
@@ -810,6 +826,7 @@ static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
 		kf_worker_forward(s->worker, shared->timeout_ns, &check->call,
 				  err);
 
+	check->held = s->to_hold && kf_worker_held(s->worker);
 	kf_laps_end(&s->call, "run");
 	if (!code && check->call.state == KF_CALL_GOOD)
 		code = kf_worker_download(s->worker, &check->call, err);
@@ -831,7 +848,7 @@ static void begin_check(struct kf_session *s, const struct kf_case *kase,
 	s->call = (struct kf_laps) { 0 };
 	kf_laps_begin(&s->call);
 	*check = (struct kf_check) {
-		.kase = kase, .call_number = (unsigned)s->used_count + 1,
+		.kase = kase, .call_number = ++s->call_count,
 		.kernelbench_applies = kernelbench_applies(kase),
 	};
 }
@@ -886,6 +903,12 @@ static enum kf_code checked_call(struct kf_session *s,
 	return check->fault ? KF_OK : end_call(s, check, err);
 }
 
+static void note_used(struct kf_session *s, const struct kf_case *kase)
+{
+	if (!used(s, kase))
+		s->used[s->used_count++] = kase;
+}
+
 enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 			     struct kf_check *check, struct kf_err *err)
 {
@@ -893,7 +916,7 @@ enum kf_code kf_session_call(struct kf_session *s, const struct kf_case *kase,
 
 	assert(!used(s, kase));
 	code = checked_call(s, kase, check, err);
-	s->used[s->used_count++] = kase;
+	note_used(s, kase);
 	end_laps(s, check);
 	return code;
 }
@@ -905,10 +928,12 @@ enum kf_code kf_session_hold(struct kf_session *s, const struct kf_case *kase,
 	enum kf_code code;
 
 	kf_worker_hold(s->worker, after_ns);
+	s->to_hold = true;
 	code = checked_call(s, kase, check, err);
+	s->to_hold = false;
 	kf_worker_hold(s->worker, 0);
-	check->held = kf_worker_held(s->worker);
 	check->kernelbench_applies = false;
+	note_used(s, kase);
 	end_laps(s, check);
 	return code;
 }

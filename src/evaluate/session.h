@@ -77,6 +77,7 @@ struct kf_session_shared {
 	struct kf_python_side python;	/* owned; for programs in Python */
 	struct kf_nursery nursery;	/* owned; of those */
 	bool device_clock;		/* times are the device's own */
+	bool has_threads;		/* the program names what makes them */
 };
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
@@ -105,6 +106,8 @@ struct kf_session {
 	void (*evict)(const void *data, size_t bytes);
 	const struct kf_case **used;	/* owned */
 	size_t used_count;
+	unsigned call_count;
+	bool to_hold;			/* the call that is made */
 	struct kf_laps call, all;	/* where the time of the last call, and of
 					   the whole session, went */
 };
@@ -119,9 +122,9 @@ KF_MUST_CHECK enum kf_code kf_session_call(struct kf_session *session,
 		const struct kf_case *kase, struct kf_check *check,
 		struct kf_err *err);
 /* One more, checked alike, in which the thread that is called is held up so
- * long after its start (kf_worker_hold), unless it has ended by then; of a
- * worker that kf_worker_holds. The case may have been used. The benchmark has
- * no such call: its rule does not apply. */
+ * long after its start, unless it has ended by then (kf_worker_hold). The case
+ * may have been used, and the program can tell this call from others. The
+ * benchmark has no such call: its rule does not apply. */
 KF_MUST_CHECK enum kf_code kf_session_hold(struct kf_session *session,
 		const struct kf_case *kase, uint64_t after_ns,
 		struct kf_check *check, struct kf_err *err);

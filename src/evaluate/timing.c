@@ -314,11 +314,12 @@ static enum kf_code run_process(struct kf_judgement *j, bool first,
 	}
 	if (!code && !check->fault)
 		code = kf_process_sets(j, &p, err);
-	if (!code && !check->fault && !j->failure.fault && first)
-		code = kf_process_hold(j, &p, err);
 	kf_lock_release(&shared);
 	if (!code && !j->failure.fault && !values_only(j))
 		code = time_process(j, &p, err);
+	/* What tells the program that no more of it is timed comes last. */
+	if (!code && !j->failure.fault && !check->fault && first)
+		code = kf_process_hold(j, &p, err);
 	if (!code && !j->failure.fault && first)
 		code = kf_libraries_look(j, &p, err);
 	kf_process_end(&p);

@@ -227,11 +227,10 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	return call(worker, KF_HOST_FORWARD, timeout_ns, end, err);
 }
 
-bool kf_worker_holds(const struct kf_worker *worker)
+bool kf_worker_holds(const struct kf_driver *driver)
 {
-	return worker->driver->in_process && !worker->driver->two_part &&
-		!worker->driver->python &&
-		worker->pause.threads.count > 1;
+	return driver->in_process && !driver->two_part && !driver->python &&
+		!kf_driver_moves(driver);
 }
 
 bool kf_worker_held(const struct kf_worker *worker)

@@ -195,11 +195,12 @@ KF_MUST_CHECK enum kf_code kf_worker_forward(struct kf_worker *worker,
 		struct kf_err *err);
 
 /* In kf_worker_forward from now on, 0: not again: so long after its start the
- * thread that is called sleeps for some milliseconds, so that the others come
- * first. Of a program with several threads that kf_worker_holds. */
+ * thread that is called sleeps for some milliseconds, so that others come
+ * first. Where kf_worker_holds. */
 void kf_worker_hold(struct kf_worker *worker, uint64_t after_ns);
-bool kf_worker_holds(const struct kf_worker *worker);
-/* Did it, before the last call ended? */
+bool kf_worker_holds(const struct kf_driver *driver);
+/* Did it, within the program, in the last kf_worker_forward? What the runner
+ * says: a program can have it say anything. */
 bool kf_worker_held(const struct kf_worker *worker);
 
 /* kf_worker_forward with what runs in it written down, so slower: *ran (empty,

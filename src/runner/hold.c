@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A handler has no argument of ours. Written once, before any program. */
+/* A handler has no argument of ours. */
 static struct kf_host_reply *told;
+static volatile sig_atomic_t inside;	/* the program */
 
 static void on_hold(int signal)
 {
@@ -21,6 +22,8 @@ static void on_hold(int signal)
 	int kept = errno;
 
 	(void)signal;
+	if (!inside)
+		return;
 	told->held = 1;
 	nanosleep(&moment, NULL);
 	errno = kept;
@@ -58,10 +61,12 @@ enum kf_code kf_serve_forward_held(struct kf_serve *s, struct kf_err *err)
 	enum kf_code code;
 
 	s->reply->held = 0;
-	if (after_ns)
-		set(s, after_ns);
+	if (!after_ns)
+		return kf_serve_forward(s, err);
+	set(s, after_ns);
+	inside = 1;
 	code = kf_serve_forward(s, err);
-	if (after_ns)
-		set(s, 0);
+	inside = 0;
+	set(s, 0);
 	return code;
 }

@@ -87,7 +87,7 @@ struct kf_build_answer {
  * runtimes to set up.
  */
 
-#define KF_HOST_MAGIC	UINT32_C(0x6b66686f)
+#define KF_HOST_MAGIC	UINT32_C(0x6b666870)
 
 enum kf_host_command {
 	KF_HOST_NONE,

@@ -23,7 +23,7 @@ static struct page *page_above(void *start)
 	uintptr_t at = ((uintptr_t)start & ~(uintptr_t)4095) + 4096;
 
 	for (int i = 0; i < 4096; i++, at += 4096)
-		if (((struct page *)at)->magic == 0x6b66686fu)
+		if (((struct page *)at)->magic == 0x6b666870u)
 			return (struct page *)at;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "evaluate/worker.h"
+#include "runner/protocol.h"
 
 #define COUNT		1000
 #define TIMEOUT_NS	(5 * KF_NS_PER_S)
@@ -180,6 +181,30 @@ static struct kf_worker *start_good(struct fixture *f, const char *name)
 }
 
 /* --- good programs ------------------------------------------------------ */
+
+/* Its thread is made anew in every call. After its end is too late. */
+static void test_a_call_can_be_held_up(void **state)
+{
+	static const struct { uint64_t after_ns; bool held; } rows[] = {
+		{ 0, false }, { 300000, true }, { 0, false },
+		{ 10 * KF_NS_PER_S, false }, { 100000, true },
+	};
+	struct kf_worker *worker = start_good(*state, "late_thread");
+
+	assert_true(kf_worker_holds(((struct fixture *)*state)->cpu->driver));
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_call_end end;
+
+		kf_worker_hold(worker, rows[i].after_ns);
+		forward(worker, TIMEOUT_NS, &end);
+		assert_int_equal(end.state, KF_CALL_GOOD);
+		assert_int_equal(count_wrong(worker), 0);
+		assert_int_equal(kf_worker_held(worker), rows[i].held);
+		if (rows[i].held)
+			assert_true(end.time_ns >= KF_HOST_HOLD_NS);
+	}
+	kf_worker_free(worker);
+}
 
 static void test_good_program_computes_every_time(void **state)
 {
@@ -906,6 +931,7 @@ int main(void)
 		cmocka_unit_test(test_compiler_has_limits),
 		cmocka_unit_test(test_missing_source_or_compiler_is_ours),
 		cmocka_unit_test(test_good_program_computes_every_time),
+		cmocka_unit_test(test_a_call_can_be_held_up),
 		cmocka_unit_test(
 			test_the_least_handshake_of_all_workers_counts),
 		cmocka_unit_test(test_program_without_prepare_is_prepared),

@@ -46,7 +46,8 @@ static struct script {
 	uint64_t baseline_ns, baseline_delay_ns;
 	unsigned delayed_blocks;	/* so many at first are disturbed */
 	unsigned wrong_when_cold;	/* the call on inputs in no cache, 1.. */
-	bool threads;			/* there are several */
+	bool threads;			/* the program names what makes them */
+	bool cannot_hold;		/* its driver */
 	unsigned too_late;		/* so many calls have ended before they
 					   could be held up */
 	unsigned wrong_when_held;	/* the one held up, 1.. */
@@ -78,6 +79,8 @@ static struct script {
 	uint64_t timeout_ns;
 } script;
 
+static const char plain[] = "built", threaded[] = "built pthread_create";
+
 struct kf_worker { int unused; };
 static struct kf_worker the_worker;
 
@@ -101,7 +104,8 @@ enum kf_code kf_build_run(const struct kf_build_job *job,
 	if (script.build != KF_BUILD_DONE)
 		return KF_OK;
 	artefact->path = kf_path_join(job->work_dir, "artefact");
-	return kf_file_write(artefact->path, "built", 5, err);
+	return kf_file_write(artefact->path, script.threads ? threaded : plain,
+			     strlen(script.threads ? threaded : plain), err);
 }
 
 /* The file is there and empty while the compiler works. */
@@ -121,13 +125,14 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 enum kf_code kf_worker_load(struct kf_worker *worker, struct kf_call_end *end,
 			    struct kf_err *err)
 {
-	struct kf_buf bytes = { .max = 16 };
+	struct kf_buf bytes = { .max = 64 };
 
 	(void)worker;
 	if (script.dead_ahead && script.dead_ahead--)
 		return kf_fail(err, KF_E_UNAVAIL, "the runner has died");
 	assert_int_equal(kf_file_read(script.artefact_path, &bytes, err), 0);
-	assert_string_equal(kf_buf_str(&bytes), "built");
+	assert_string_equal(kf_buf_str(&bytes), script.threads ? threaded :
+			    plain);
 	kf_buf_release(&bytes);
 	*end = (struct kf_call_end) { .state = script.start };
 	script.processes++;
@@ -249,16 +254,17 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	return KF_OK;
 }
 
-bool kf_worker_holds(const struct kf_worker *worker)
+bool kf_worker_holds(const struct kf_driver *driver)
 {
-	(void)worker;
-	return script.threads;
+	(void)driver;
+	return !script.cannot_hold;
 }
 
 void kf_worker_hold(struct kf_worker *worker, uint64_t after_ns)
 {
 	(void)worker;
 	assert_true(script.threads);
+	assert_true(after_ns < 2 * KF_NS_PER_MS);	/* a call takes one */
 	script.to_hold = after_ns > 0;
 	script.held_tries += script.to_hold;
 }
@@ -534,6 +540,12 @@ static uint64_t steady(struct kf_rng *rng)
 static uint64_t noisy(struct kf_rng *rng)
 {
 	return 500000 + kf_rng_below(rng, 1000000);
+}
+
+static uint64_t slow(struct kf_rng *rng)
+{
+	(void)rng;
+	return 101 * KF_NS_PER_MS;
 }
 
 static uint64_t tiny(struct kf_rng *rng)
@@ -1326,18 +1338,22 @@ static void test_a_judgement_may_stop_early(void **state)
 static void test_threads_come_in_another_order_too(void **state)
 {
 	static const struct {
-		bool threads;
+		bool threads, cannot_hold;
+		uint64_t (*clock)(struct kf_rng *rng);
 		unsigned too_late, calls;	/* 0: no fixed plan */
 		enum kf_rules rules;
 		unsigned held, tries;
 	} rows[] = {
-		{ true, 0, 0, KF_RULES_KFORGE, 4, 4 },
-		{ true, 3, 0, KF_RULES_KFORGE, 4, 7 },
-		{ true, 99, 0, KF_RULES_KFORGE, 0, 10 },
-		{ true, 0, 60, KF_RULES_KFORGE, 4, 4 },
-		{ true, 0, SETS + 8, KF_RULES_KFORGE, 2, 2 },
-		{ false, 0, 0, KF_RULES_KFORGE, 0, 0 },
-		{ true, 0, 0, KF_RULES_KERNELBENCH, 0, 0 },
+		{ true, false, steady, 0, 0, KF_RULES_KFORGE, 4, 4 },
+		{ true, false, steady, 3, 0, KF_RULES_KFORGE, 4, 7 },
+		{ true, false, steady, 99, 0, KF_RULES_KFORGE, 0, 10 },
+		{ true, false, steady, 0, 60, KF_RULES_KFORGE, 4, 4 },
+		{ true, false, steady, 2, 60, KF_RULES_KFORGE, 2, 4 },
+		{ true, false, steady, 0, SETS + 8, KF_RULES_KFORGE, 0, 0 },
+		{ false, false, steady, 0, 0, KF_RULES_KFORGE, 0, 0 },
+		{ true, true, steady, 0, 0, KF_RULES_KFORGE, 0, 0 },
+		{ true, false, slow, 0, 0, KF_RULES_KFORGE, 0, 0 },
+		{ true, false, steady, 0, 0, KF_RULES_KERNELBENCH, 0, 0 },
 	};
 
 	(void)state;
@@ -1346,6 +1362,8 @@ static void test_threads_come_in_another_order_too(void **state)
 		struct kf_verdict v;
 
 		script.threads = rows[i].threads;
+		script.cannot_hold = rows[i].cannot_hold;
+		script.clock = rows[i].clock;
 		script.too_late = rows[i].too_late;
 		w->req.rules = rows[i].rules;
 		w->req.call_count_fixed = rows[i].calls;

@@ -11,7 +11,7 @@ static unsigned *control_page(struct kf_call *c)
 	uintptr_t at = (uintptr_t)c->out[0].data & ~(uintptr_t)4095;
 
 	for (int i = 0; i < 64; i++, at += 4096)
-		if (*(unsigned *)at == 0x6b66686fu)
+		if (*(unsigned *)at == 0x6b666870u)
 			return (unsigned *)at;
 	return 0;
 }
