@@ -211,7 +211,8 @@ enum kf_code kf_bundle_cached(const struct kf_problem_spec *spec,
 				  &place, err);
 	if (code)
 		goto out;
-	used_fd = kf_bundle_use(place.entry);
+	if (!spec->cached_only || kf_path_exists(place.entry))
+		used_fd = kf_bundle_use(place.entry, spec->cancel);
 	if (!kf_path_exists(place.entry) ||
 	    kf_bundle_load(place.entry, out, NULL) != KF_OK)
 		code = spec->cached_only ?

@@ -1,7 +1,7 @@
 #include "problem/bundle_use.h"
 
-#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #define GONE ".gone"		/* after a key: being removed */
+#define KEY_DIGITS 32
+#define POLL_NS (10 * KF_NS_PER_MS)
 
 struct entry {
 	char *path;		/* owned */
@@ -22,26 +24,34 @@ struct list {
 	uint64_t bytes;
 };
 
+/* Of a cache that may only be read a lock can be shared all the same. */
 static int open_used(const char *entry)
 {
 	char *path = kf_format("%s.used", entry);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
+	if (fd < 0 && (errno == EACCES || errno == EROFS))
+		fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	return fd;
 }
 
-int kf_bundle_use(const char *entry)
+int kf_bundle_use(const char *entry, const volatile int *cancel)
 {
 	int fd = open_used(entry);
 
-	if (fd < 0 || flock(fd, LOCK_SH) == 0) {
-		if (fd >= 0)
-			(void)futimens(fd, NULL);
-		return fd;
+	while (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB)) {
+		if ((errno == EWOULDBLOCK || errno == EINTR) &&
+		    !(cancel && *cancel)) {
+			kf_sleep_ns(POLL_NS);
+			continue;
+		}
+		close(fd);
+		return -1;
 	}
-	close(fd);
-	return -1;
+	if (fd >= 0)
+		(void)futimens(fd, NULL);
+	return fd;
 }
 
 /* Of one from before there were such files: its own. */
@@ -56,21 +66,15 @@ static struct timespec used_at(const char *entry)
 	return st.st_mtim;
 }
 
-static bool is_key(const char *name)
+/* A folder of our own whose name is a key and then end. */
+static bool is_entry(const char *path, const char *name, const char *end)
 {
-	if (!*name)
-		return false;
-	for (; *name; name++)
-		if (!isxdigit((unsigned char)*name))
-			return false;
-	return true;
-}
+	struct stat st;
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), end_len = strlen(end);
-
-	return len > end_len && strcmp(name + len - end_len, end) == 0;
+	return strspn(name, "0123456789abcdef") == KEY_DIGITS &&
+		strcmp(name + KEY_DIGITS, end) == 0 &&
+		lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+		st.st_uid == geteuid();
 }
 
 static void add(struct list *list, const char *folder, const char *name)
@@ -78,9 +82,9 @@ static void add(struct list *list, const char *folder, const char *name)
 	char *path = kf_path_join(folder, name);
 	struct entry *e;
 
-	if (ends_with(name, GONE))	/* whoever removed it was killed */
+	if (is_entry(path, name, GONE))	/* whoever removed it was killed */
 		(void)kf_remove_tree(path, NULL);
-	if (!is_key(name)) {
+	if (!is_entry(path, name, "")) {
 		free(path);
 		return;
 	}
@@ -166,32 +170,50 @@ static unsigned trim(struct list *list, uint64_t bytes, uint64_t free_bytes)
 	return count;
 }
 
-unsigned kf_bundle_trim_to(const char *folder, uint64_t bytes)
+/* One at a time looks and removes: two would each make room for both. */
+static int lock_folder(const char *folder)
 {
-	struct list list;
-	unsigned count;
+	char *path = kf_path_join(folder, "trim.lock");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
+	free(path);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+unsigned kf_bundle_trim_to(const char *folder, uint64_t bytes,
+			   uint64_t free_bytes, uint64_t *removed_bytes)
+{
+	int lock_fd = lock_folder(folder);
+	unsigned count = 0;
+	struct list list;
+
+	*removed_bytes = 0;
+	if (lock_fd < 0)
+		return 0;
 	find_all(folder, &list);
-	count = trim(&list, bytes, UINT64_MAX);
+	*removed_bytes = list.bytes;
+	count = trim(&list, bytes, free_bytes);
+	*removed_bytes -= list.bytes;
 	release(&list);
+	close(lock_fd);
 	return count;
 }
 
 void kf_bundle_trim(const char *folder, const struct kf_log *log)
 {
 	struct statvfs fs;
-	struct list list;
+	uint64_t bytes;
 	unsigned count;
-	uint64_t before;
 
 	if (statvfs(folder, &fs))
 		return;
-	find_all(folder, &list);
-	before = list.bytes;
-	count = trim(&list, UINT64_MAX, (uint64_t)fs.f_bavail * fs.f_frsize);
+	count = kf_bundle_trim_to(folder, UINT64_MAX,
+				  (uint64_t)fs.f_bavail * fs.f_frsize, &bytes);
 	if (count)
 		kf_logf(log, KF_LOG_INFO, "bundles took more of the disk than "
 			"was free: removed the %u used longest ago, %.1f GB",
-			count, (double)(before - list.bytes) / 1e9);
-	release(&list);
+			count, (double)bytes / 1e9);
 }

@@ -15,7 +15,22 @@
 
 #define BYTES 100000		/* of a bundle, a little less than it takes */
 
+#define EIGHT(x) x x x x x x x x
+#define AA EIGHT("aaaa")
+#define BB EIGHT("bb01")
+#define CC EIGHT("cccc")
+
 static char folder[64];
+
+static unsigned trim_to(uint64_t bytes)
+{
+	uint64_t removed;
+	unsigned count = kf_bundle_trim_to(folder, bytes, UINT64_MAX,
+					   &removed);
+
+	assert_true(removed >= count * (uint64_t)BYTES);
+	return count;
+}
 
 static char *at(const char *name)
 {
@@ -33,9 +48,10 @@ static bool is_there(const char *name)
 
 static void add_folder(const char *name)
 {
-	static const char bytes[BYTES];
+	static char bytes[BYTES];
 	char *path = at(name), *file = kf_path_join(path, "data");
 
+	kf_random_bytes(bytes, sizeof(bytes));
 	assert_int_equal(kf_mkdir_p(path, NULL), KF_OK);
 	assert_int_equal(kf_file_write(file, bytes, sizeof(bytes), NULL),
 			 KF_OK);
@@ -51,7 +67,7 @@ static void add(const char *key, long ago_s)
 
 	when[1] = when[0];
 	add_folder(key);
-	close(kf_bundle_use(entry));
+	close(kf_bundle_use(entry, NULL));
 	assert_int_equal(utimensat(AT_FDCWD, used, when, 0), 0);
 	free(used);
 	free(entry);
@@ -73,44 +89,44 @@ static int teardown(void **state)
 static void test_the_one_used_longest_ago_goes_first(void **state)
 {
 	(void)state;
-	add("aa", 300);
-	add("bb", 200);
-	add("cc", 400);
-	assert_int_equal(kf_bundle_trim_to(folder, 10 * BYTES), 0);
-	assert_int_equal(kf_bundle_trim_to(folder, 5 * BYTES / 2), 1);
-	assert_true(is_there("aa") && is_there("bb") && !is_there("cc"));
-	assert_int_equal(kf_bundle_trim_to(folder, 0), 2);
-	assert_false(is_there("aa") || is_there("bb"));
+	add(AA, 300);
+	add(BB, 200);
+	add(CC, 400);
+	assert_int_equal(trim_to(10 * BYTES), 0);
+	assert_int_equal(trim_to(5 * BYTES / 2), 1);
+	assert_true(is_there(AA) && is_there(BB) && !is_there(CC));
+	assert_int_equal(trim_to(0), 2);
+	assert_false(is_there(AA) || is_there(BB));
 }
 
 static void test_using_one_makes_it_young(void **state)
 {
-	char *entry = at("aa");
+	char *entry = at(AA);
 
 	(void)state;
-	add("aa", 300);
-	add("bb", 200);
-	close(kf_bundle_use(entry));
-	assert_int_equal(kf_bundle_trim_to(folder, 3 * BYTES / 2), 1);
-	assert_true(is_there("aa") && !is_there("bb"));
+	add(AA, 300);
+	add(BB, 200);
+	close(kf_bundle_use(entry, NULL));
+	assert_int_equal(trim_to(3 * BYTES / 2), 1);
+	assert_true(is_there(AA) && !is_there(BB));
 	free(entry);
 }
 
 static void test_what_is_in_use_stays(void **state)
 {
-	char *entry = at("aa");
+	char *entry = at(AA);
 	int fd;
 
 	(void)state;
-	add("aa", 300);
-	add("bb", 200);
-	fd = kf_bundle_use(entry);
+	add(AA, 300);
+	add(BB, 200);
+	fd = kf_bundle_use(entry, NULL);
 	assert_true(fd >= 0);
-	assert_int_equal(kf_bundle_trim_to(folder, 0), 1);
-	assert_true(is_there("aa") && !is_there("bb"));
+	assert_int_equal(trim_to(0), 1);
+	assert_true(is_there(AA) && !is_there(BB));
 	close(fd);
-	assert_int_equal(kf_bundle_trim_to(folder, 0), 1);
-	assert_false(is_there("aa"));
+	assert_int_equal(trim_to(0), 1);
+	assert_false(is_there(AA));
 	free(entry);
 }
 
@@ -118,22 +134,38 @@ static void test_what_is_in_use_stays(void **state)
 static void test_only_bundles_and_what_is_left_of_them_go(void **state)
 {
 	(void)state;
-	add_folder("aa.gone");
-	add_folder("aa.making");
-	add_folder("notes");
-	assert_int_equal(kf_bundle_trim_to(folder, 0), 0);
-	assert_false(is_there("aa.gone"));
-	assert_true(is_there("aa.making") && is_there("notes"));
-	assert_int_equal(kf_bundle_trim_to("/nowhere", 0), 0);
+	add_folder(AA ".gone");
+	add_folder(AA ".making");
+	add_folder("notes.gone");
+	add_folder("2024");
+	add_folder(EIGHT("AAAA"));
+	assert_int_equal(trim_to(0), 0);
+	assert_false(is_there(AA ".gone"));
+	assert_true(is_there(AA ".making") && is_there("notes.gone") &&
+		    is_there("2024") && is_there(EIGHT("AAAA")));
+}
+
+/* Each that goes leaves more free. */
+static void test_they_take_no_more_than_they_leave_free(void **state)
+{
+	uint64_t removed;
+
+	(void)state;
+	add(AA, 300);
+	add(BB, 200);
+	add(CC, 400);
+	assert_int_equal(kf_bundle_trim_to(folder, UINT64_MAX, 3 * BYTES / 2,
+					   &removed), 1);
+	assert_true(is_there(AA) && is_there(BB) && !is_there(CC));
 }
 
 /* None is in use, and there is more room than they take. */
 static void test_where_there_is_room_nothing_goes(void **state)
 {
 	(void)state;
-	add("aa", 300);
+	add(AA, 300);
 	kf_bundle_trim(folder, NULL);
-	assert_true(is_there("aa"));
+	assert_true(is_there(AA));
 }
 
 int main(void)
@@ -148,6 +180,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_only_bundles_and_what_is_left_of_them_go, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_they_take_no_more_than_they_leave_free, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_where_there_is_room_nothing_goes, setup,
