@@ -52,8 +52,8 @@ struct kf_judgement {
 	struct kf_clock_log clocks;	/* of the device, in these pairs */
 	uint64_t call_ns;		/* a usual call, from the first ones */
 	uint64_t call_ns_min;		/* of these, the shortest */
-	unsigned held_tries, held_calls;	/* see kf_process_hold */
-	unsigned calls_for_hold;	/* kept back, of a fixed plan */
+	unsigned hold_tries;		/* planned: see kf_process_hold */
+	unsigned held_tries, held_calls;	/* made, and held up */
 	uint64_t timing_start_ns;
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
 	struct kf_lock lock;		/* of the device, while timing */

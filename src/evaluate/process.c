@@ -353,14 +353,17 @@ static bool can_hold(const struct kf_judgement *j)
 		j->call_ns <= HELD_CALL_NS && !kf_weak(KF_WEAK_ORDER);
 }
 
-/* A fixed plan has them within its calls, if it has so many. */
-static void keep_for_hold(struct kf_judgement *j)
+/* Decided once. A fixed plan has them within its calls, if it has so many. */
+static void plan_hold(struct kf_judgement *j)
 {
-	if (!j->req->call_count_fixed || !can_hold(j) ||
-	    j->calls_left < HELD_CALLS + KF_BLOCK_CALLS)
+	if (!can_hold(j))
 		return;
-	j->calls_for_hold = HELD_CALLS;
-	j->calls_left -= HELD_CALLS;
+	if (!j->req->call_count_fixed) {
+		j->hold_tries = HELD_TRIES;
+	} else if (j->calls_left >= HELD_CALLS + KF_BLOCK_CALLS) {
+		j->hold_tries = HELD_CALLS;
+		j->calls_left -= HELD_CALLS;
+	}
 }
 
 enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
@@ -374,7 +377,7 @@ enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
 	code = run_plan(j, p, list, plan(j, p, list), err);
 	free(list);
 	if (!code && p->first)
-		keep_for_hold(j);
+		plan_hold(j);
 	return code;
 }
 
@@ -412,14 +415,13 @@ static void note_held(struct kf_judgement *j, const struct kf_check *check)
 enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
 			     struct kf_err *err)
 {
-	unsigned tries = !can_hold(j) ? 0 : j->req->call_count_fixed ?
-		j->calls_for_hold : HELD_TRIES;
-	struct kf_rng rng = { tries ? kf_rng_next(&j->rng) : 0 };
+	struct kf_rng rng = { j->hold_tries ? kf_rng_next(&j->rng) : 0 };
 	struct kf_check *check = kf_alloc(sizeof(*check));
 	enum kf_code code = KF_OK;
 
-	for (unsigned i = 0; i < tries && !code && !j->failure.fault &&
-	     j->held_calls < HELD_CALLS; i++) {
+	for (unsigned i = 0; i < j->hold_tries && !code &&
+	     !j->failure.fault && (j->held_calls < HELD_CALLS ||
+				   j->req->call_count_fixed); i++) {
 		uint64_t after_ns = HELD_AFTER_NS +
 			kf_rng_below(&rng, j->call_ns_min + 1);
 

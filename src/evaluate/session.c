@@ -158,7 +158,7 @@ static bool names_threads(const struct kf_buf *artefact)
 {
 	static const char *const name[] = {
 		"pthread_create", "thrd_create", "GOMP_parallel",
-		"__kmpc_fork_call",
+		"GOMP_teams", "__kmpc_fork_",
 	};
 	bool any = false;
 
@@ -396,7 +396,7 @@ static void tell_laps(const struct kf_session *s)
 		return;
 	kf_laps_text(&s->all, laps);
 	kf_logf(s->shared->req->log, KF_LOG_DEBUG, "a process of the "
-		"candidate, %zu calls: %s", s->used_count, laps);
+		"candidate, %u calls: %s", s->call_count, laps);
 }
 
 void kf_session_end(struct kf_session *session)

@@ -188,9 +188,10 @@ static bool wait_init(const struct kf_sandbox *box)
 	struct pollfd p = { .fd = box->init_fd, .events = POLLIN };
 	bool empty = box->init_fd < 0 ||
 		poll(&p, 1, (int)(SWEEP_NS / KF_NS_PER_MS)) > 0;
+	siginfo_t about;
 
-	if (box->init)
-		waitpid(box->init, NULL, WNOHANG);
+	if (box->init_fd >= 0)
+		waitid(P_PIDFD, (id_t)box->init_fd, &about, WEXITED | WNOHANG);
 	return empty;
 }
 

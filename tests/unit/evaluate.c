@@ -68,6 +68,7 @@ static struct script {
 	unsigned cold_calls, baseline_cold_calls;
 	bool cold, baseline_cold;
 	bool to_hold, held;
+	bool process_held;		/* then nothing else of it is called */
 	unsigned held_calls, held_tries;
 	float seen[512];		/* first input of each call of a process */
 	unsigned seen_count;
@@ -137,6 +138,7 @@ enum kf_code kf_worker_load(struct kf_worker *worker, struct kf_call_end *end,
 	*end = (struct kf_call_end) { .state = script.start };
 	script.processes++;
 	script.call = 0;
+	script.process_held = false;
 	script.seen_count = 0;
 	return KF_OK;
 }
@@ -246,6 +248,8 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 		script.out[0] += 1;
 	script.cold = false;
 	script.held = script.to_hold && script.held_tries > script.too_late;
+	assert_true(script.to_hold || !script.process_held);
+	script.process_held |= script.to_hold;
 	script.held_calls += script.held;
 	if (script.held && script.held_calls == script.wrong_when_held)
 		script.out[7] += 1;
