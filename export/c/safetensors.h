@@ -1,6 +1,7 @@
 /*
  * safetensors.h - reads tensors from a safetensors file, for the example: as
- * much of the format as kforge writes. Copy it, or use your own reader.
+ * much of the format as kforge writes. Copy it, or use your own reader. Needs
+ * posix_memalign (_POSIX_C_SOURCE).
  */
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
@@ -81,6 +82,15 @@ static char *safetensors_header(FILE *file, uint64_t *data_at)
 	return text;
 }
 
+/* Memory of exactly that size, aligned to 256 bytes; NULL if there is none. What
+ * looks for accesses beyond it can see them so. */
+static void *safetensors_alloc(size_t bytes)
+{
+	void *data = NULL;
+
+	return posix_memalign(&data, 256, bytes ? bytes : 1) ? NULL : data;
+}
+
 /*
  * One tensor in new memory, aligned to 256 bytes. dtype is the format's word
  * ("F32"); bytes is its size. NULL, with a sentence on standard error, if the
@@ -112,7 +122,7 @@ static void *safetensors_load(const char *path, const char *name,
 	    end - begin != bytes)
 		goto out;
 	why = "is cut short, or there is no memory";
-	data = aligned_alloc(256, (bytes / 256 + 1) * 256);
+	data = safetensors_alloc(bytes);
 	if (data && (fseek(file, (long)(data_at + begin), SEEK_SET) ||
 		     fread(data, 1, bytes, file) != bytes)) {
 		free(data);

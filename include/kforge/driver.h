@@ -175,13 +175,17 @@ struct kf_found {
 	unsigned line;			/* of the kernels' file */
 };
 
-/* A tool that watches over kernels while they run (verify --sanitize). It is
- * started in front of a program that opens the device by itself. */
+/* A tool that watches over a program while it runs (verify --sanitize). It is
+ * started in front of one that opens the device by itself, or compiled in. */
 struct kf_sanitizer {
 	const char *name;		/* NULL ends a list of them */
 	const char *package;		/* where it comes from: "install " ... */
+	/* Compiled in: what the compiler is told besides. NULL: a program of
+	 * its own, which place says. */
+	const char *flags;
 	/* Names of a program on PATH, or paths; the first that is there is
-	 * "{tool}" in command and env. All three are NULL-terminated. */
+	 * "{tool}" in command and env. NULL with flags; all three are
+	 * NULL-terminated. */
 	const char *const *place;
 	const char *const *command;	/* in front of the program; may be empty */
 	const char *const *env;		/* "NAME=value"; may be empty */
@@ -345,7 +349,7 @@ struct kf_driver {
 	/* What sentences call that which a call runs and that which runs when
 	 * weights change; NULL: "kf_forward" and "kf_prepare". */
 	const char *forward_name, *prepare_name;
-	/* Optional, two-part: each is asked in turn. */
+	/* Optional: each is asked in turn. */
 	const struct kf_sanitizer *sanitizer;
 	/* Optional, in the supervisor: does the device still compute? Runs a
 	 * small program of our own, whose answer is known, in a process of its

@@ -93,7 +93,7 @@ static const struct option option_table[] = {
 	{ 'w', "watch", NULL, "go on until Ctrl-C: verify judges again at every save, judge takes jobs as they appear", FLAG, AT(watch), NULL, 0 },
 	{ 0, "explain", NULL, "say why: stages, sets, worst elements, times, and what to do next", FLAG, AT(explain), NULL, 0 },
 	{ 0, "picture", "FILE", "write where the wrong elements of an output lie, as SVG", TEXT, AT(picture), NULL, 0 },
-	{ 0, "sanitize", NULL, "run the kernels under a tool that watches their accesses too (oclgrind, compute-sanitizer)", FLAG, AT(sanitize), NULL, 0 },
+	{ 0, "sanitize", NULL, "run the program once more under a tool that watches its accesses (AddressSanitizer, oclgrind, compute-sanitizer)", FLAG, AT(sanitize), NULL, 0 },
 	{ 0, "kind", "KIND", "of a new problem: c (default): problem.json and reference.c; python: a PyTorch file", CHOICE, AT(kind), kind_choice, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores; for folders half, for experiments one; on a GPU one for each 20 GiB of its memory that is free)", COUNT, AT(jobs), NULL, 256 },

@@ -27,19 +27,19 @@ static json_t *to_json(const char *tool, const struct kf_found *f)
 static void tell(const char *tool, const struct kf_found *f,
 		 struct kf_buf *text)
 {
-	kf_buf_printf(text, "A sanitizer (%s) watched the kernels on the "
+	kf_buf_printf(text, "A sanitizer (%s) watched the program on the "
 		      "problem's own inputs and found: %s\n", tool, f->what);
 	if (f->kernel[0])
-		kf_buf_printf(text, "in kernel %s", f->kernel);
+		kf_buf_printf(text, "in %s%s", f->kernel, f->line ? ", " : "");
 	if (f->line)
-		kf_buf_printf(text, ", line %u", f->line);
+		kf_buf_printf(text, "line %u", f->line);
 	if (f->thread[0])
 		kf_buf_printf(text, ", by %s", f->thread);
 	if (f->address[0] && !strstr(f->what, f->address))
 		kf_buf_printf(text, ", address %s", f->address);
 	kf_buf_puts(text, "\nEvery access must lie in its buffer, and what "
-		    "several work-items share needs a barrier between a write "
-		    "and another's access.\n");
+		    "several threads share needs a barrier between a write and "
+		    "another's access.\n");
 }
 
 void kf_verdict_sanitized(struct kf_verdict *v, const char *tool,
@@ -53,7 +53,7 @@ void kf_verdict_sanitized(struct kf_verdict *v, const char *tool,
 	json_object_set_new(v->evidence, "sanitizer",
 			    tool ? to_json(tool, finding) : json_false());
 	if (!tool) {
-		kf_buf_puts(&v->text, "note: a sanitizer watched the kernels "
+		kf_buf_puts(&v->text, "note: a sanitizer watched the program "
 			    "and found nothing\n");
 		return;
 	}

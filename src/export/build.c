@@ -149,7 +149,8 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 	if (command->tool)
 		bind_tool(&binds, command->tool);
 	kf_binds_add(&binds, command->dir, FOLDER, command->writable, false);
-	cc = kf_format("CC=%s", compiler);
+	cc = kf_format("CC=%s%s%s", compiler, command->flags ? " " : "",
+		       command->flags ? command->flags : "");
 	code = find_words(command, cc, words, KF_COUNT(words), &make, err);
 	if (code)
 		goto out;

@@ -84,6 +84,7 @@ struct kf_export_command {
 	bool on_device;		/* shown what the device's driver needs */
 	const char *tool;	/* NULL, or a program that is to be seen */
 	const char *const *env;	/* NULL, or more variables, which win */
+	const char *flags;	/* NULL, or what "{compiler}" is told besides */
 	const struct kf_limits *limits;
 };
 KF_MUST_CHECK enum kf_code kf_export_run(

@@ -1,13 +1,16 @@
-/* A program of two parts under the platform's sanitizers: what an export's
- * example does, watched. */
+/* A program under the platform's sanitizers: what an export's example does,
+ * watched. */
 #include "export/internal.h"
 
 #define OUTPUT_BYTES	(64u << 10)
 #define WORDS_MAX	16u
 
-/* The tool's place; caller frees. NULL if it is not here. */
+/* The tool's place, "" if it is compiled in; caller frees. NULL if it is not
+ * here. */
 static char *find_tool(const struct kf_sanitizer *s)
 {
+	if (s->flags)
+		return kf_strdup("");
 	for (size_t i = 0; s->place[i]; i++) {
 		if (!strchr(s->place[i], '/')) {
 			char *found = kf_proc_which(s->place[i]);
@@ -68,6 +71,29 @@ static void free_all(char **words)
 	free(words);
 }
 
+/* The example once more, with the sanitizer in it. */
+static enum kf_code compile_in(const struct kf_export_request *req,
+			       const struct kf_sanitizer *s, struct kf_err *err)
+{
+	static const char *const argv[] = { "{make}", "-s", "{compiler}",
+					    NULL };
+	struct kf_export_command command = {
+		.req = req, .dir = req->dir, .argv = argv, .flags = s->flags,
+		.writable = true, .limits = &req->platform->build_limits,
+	};
+	struct kf_buf words = { .max = OUTPUT_BYTES };
+	enum kf_code code;
+	bool good;
+
+	code = kf_export_run(&command, &words, &good, err);
+	if (!code && !good)
+		code = kf_fail(err, KF_E_UNAVAIL, "cannot compile with %s "
+			       "(%s): %.300s", s->name, s->package,
+			       kf_buf_str(&words));
+	kf_buf_release(&words);
+	return code;
+}
+
 static enum kf_code ask(const struct kf_export_request *req,
 			const struct kf_sanitizer *s, const char *tool,
 			struct kf_found *finding, bool *found,
@@ -82,13 +108,14 @@ static enum kf_code ask(const struct kf_export_request *req,
 		.argv = (const char *const *)argv,
 		.env = (const char *const *)env,
 		.on_device = true,
-		.tool = tool,
+		.tool = s->flags ? NULL : tool,
 		.limits = &req->platform->run_limits,
 	};
-	enum kf_code code;
-	bool good;
+	enum kf_code code = s->flags ? compile_in(req, s, err) : KF_OK;
+	bool good = false;
 
-	code = kf_export_run(&command, &words, &good, err);
+	if (!code)
+		code = kf_export_run(&command, &words, &good, err);
 	*found = !code && s->read(kf_buf_str(&words), finding);
 	/* It says in its last line whether its values were right, and nothing
 	 * of that kind where it could not run. */

@@ -50,7 +50,7 @@ COMMAND(initcheck);
 
 #define ROW(tool) \
 	{ "compute-sanitizer " #tool, "install it with the CUDA toolkit", \
-	  place, tool, none, read_report }
+	  NULL, place, tool, none, read_report }
 const struct kf_sanitizer kf_cuda_sanitizer[] = {
 	ROW(memcheck), ROW(racecheck), ROW(initcheck), { .name = NULL },
 };

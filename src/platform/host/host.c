@@ -22,6 +22,7 @@ const struct kf_driver kf_driver_host = {
 	.fault = kf_host_fault,
 	.owns = kf_host_owns,
 	.runtime = runtimes,
+	.sanitizer = kf_host_sanitizer,
 	.clocks = &kf_host_clocks,
 #if defined(KF_HOST_EVICTS)
 	.evict = kf_host_evict,

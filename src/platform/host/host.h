@@ -9,6 +9,7 @@
  *	device.c    load (platform/program.h) and call
  *	clocks.c    how fast it runs at this moment
  *	evict.c     what leaves its caches
+ *	sanitize.c  the words of the compiler's sanitizers
  *	host.c      the table
  */
 #ifndef KF_PLATFORM_HOST_H
@@ -47,6 +48,7 @@ void kf_host_measure(unsigned threads, uint64_t cache_bytes,
 
 /* --- clocks.c ------------------------------------------------------------ */
 extern const struct kf_clock_source kf_host_clocks;
+extern const struct kf_sanitizer kf_host_sanitizer[];
 /* root stands before /sys: "" but in tests. */
 enum kf_code kf_host_clocks_open(const char *root, struct kf_clock_watch **out,
 				 struct kf_err *err);

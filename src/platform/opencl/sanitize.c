@@ -53,6 +53,6 @@ static const char *const env[] = {
 
 const struct kf_sanitizer kf_opencl_sanitizer[] = {
 	{ "oclgrind", "install oclgrind (on Debian: apt install oclgrind)",
-	  place, command, env, read_oclgrind },
+	  NULL, place, command, env, read_oclgrind },
 	{ .name = NULL },
 };
