@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "problem/bundle_use.h"
 #include "problem/problem.h"
 
 #define TINY "tests/data/problem/tiny.py"
@@ -108,7 +109,8 @@ static size_t count_entries(const struct place *p)
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.' &&
-		    !strstr(entry->d_name, ".lock"))
+		    !strstr(entry->d_name, ".lock") &&
+		    !strstr(entry->d_name, ".used"))
 			count++;
 	}
 	if (dir)
@@ -200,6 +202,22 @@ static void test_values_are_the_functions_own(void **state)
 			assert_true(b.stock[i].seed != b.stock[j].seed);
 	}
 	kf_bundle_release(&b);
+}
+
+static void test_a_bundle_that_is_open_is_not_removed(void **state)
+{
+	struct place *p = *state;
+	char *folder = kf_path_join(p->folder, "bundles");
+	struct kf_bundle b;
+	uint64_t bytes;
+
+	open_good(&p->spec, &b);
+	assert_int_equal(kf_bundle_trim_to(folder, 0, 0, &bytes), 0);
+	assert_int_equal(count_entries(p), 1);
+	kf_bundle_release(&b);
+	assert_int_equal(kf_bundle_trim_to(folder, 0, 0, &bytes), 1);
+	assert_int_equal(count_entries(p), 0);
+	free(folder);
 }
 
 static void test_damaged_entry_is_made_again(void **state)
@@ -452,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bundle_tells_what_the_problem_is),
 		cmocka_unit_test(test_values_are_the_functions_own),
+		cmocka_unit_test(test_a_bundle_that_is_open_is_not_removed),
 		cmocka_unit_test(test_damaged_entry_is_made_again),
 		cmocka_unit_test(test_two_at_once_make_it_once),
 		cmocka_unit_test(test_baseline_times_every_kind_of_case),
