@@ -29,6 +29,9 @@ enum kf_dtype kf_dtype_by_name(const char *name);	/* NONE if unknown */
 /* --- time ----------------------------------------------------------------- */
 uint64_t kf_now_ns(void);		/* CLOCK_MONOTONIC */
 void kf_sleep_ns(uint64_t ns);
+/* Waits, whatever signals come, until fd can be read or its other end is
+ * closed (of a pidfd: until the process has ended); false after timeout_ns. */
+bool kf_wait_readable(int fd, uint64_t timeout_ns);
 /* Processors that this process may use; at least 1. */
 unsigned kf_processors(void);
 /* UTC, ISO 8601 with seconds: "2026-11-27T10:00:00Z"; needs 21 bytes. */

@@ -1,6 +1,7 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <poll.h>
 
 uint64_t kf_now_ns(void)
 {
@@ -19,6 +20,20 @@ void kf_sleep_ns(uint64_t ns)
 
 	while (nanosleep(&t, &t) && errno == EINTR)
 		;
+}
+
+bool kf_wait_readable(int fd, uint64_t timeout_ns)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t end_ns = kf_now_ns() + timeout_ns, now_ns;
+	int got;
+
+	do {
+		now_ns = kf_now_ns();
+		got = poll(&p, 1, now_ns >= end_ns ? 0 :
+			   (int)((end_ns - now_ns) / KF_NS_PER_MS) + 1);
+	} while (got < 0 && errno == EINTR);
+	return got > 0;
 }
 
 void kf_time_iso(char out[32])

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_MS	10000
+#define ANSWER_NS	(10 * KF_NS_PER_S)
 #define START_NS	(KF_NS_PER_S / 2)	/* for one that does not answer */
 #define END_NS		(20 * KF_NS_PER_S)
 #define LOOK_NS		(10 * KF_NS_PER_MS)
@@ -95,14 +94,13 @@ static bool ended(struct kf_beside *b)
 /* Says it and waits for the answer. */
 static bool tell(struct kf_beside *b, const char *word)
 {
-	struct pollfd p = { .fd = b->answer_fd, .events = POLLIN };
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	size_t len = strlen(word);
 	char answer[64];
 	bool good;
 
 	good = write(b->control_fd, word, len) == (ssize_t)len &&
-		poll(&p, 1, ANSWER_MS) == 1 &&
+		kf_wait_readable(b->answer_fd, ANSWER_NS) &&
 		read(b->answer_fd, answer, sizeof(answer)) > 0;
 	signal(SIGPIPE, before);
 	return good;

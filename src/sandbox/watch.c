@@ -185,9 +185,8 @@ void kf_box_watch(struct kf_sandbox *box, int timeout_ms)
  * ours if bwrap was killed and we adopt orphans (orphans.h). */
 static bool wait_init(const struct kf_sandbox *box)
 {
-	struct pollfd p = { .fd = box->init_fd, .events = POLLIN };
 	bool empty = box->init_fd < 0 ||
-		poll(&p, 1, (int)(SWEEP_NS / KF_NS_PER_MS)) > 0;
+		kf_wait_readable(box->init_fd, SWEEP_NS);
 	siginfo_t about;
 
 	if (box->init_fd >= 0)

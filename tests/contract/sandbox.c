@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -480,6 +481,26 @@ static void test_who_adopts_orphans_has_none_left(void **state)
 	assert_int_equal(number, ECHILD);
 }
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* A signal that comes while the last of a tree dies is no sign that it does
+ * not: the supervisor gets its own at any time. */
+static void test_signals_do_not_disturb_the_end(void **state)
+{
+	struct sigaction action = { .sa_handler = do_nothing }, before;
+	struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { 0 };
+
+	sigaction(SIGALRM, &action, &before);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned i = 0; i < 10; i++)
+		test_kill_ends_the_tree(state);
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+}
+
 /* Not the machine's, where the supervisor is. */
 static void test_a_bind_of_proc_is_its_own(void **state)
 {
@@ -751,6 +772,8 @@ static const struct {
 	{ "kill ends the tree", test_kill_ends_the_tree },
 	{ "who adopts orphans has none left",
 	  test_who_adopts_orphans_has_none_left },
+	{ "signals do not disturb the end",
+	  test_signals_do_not_disturb_the_end },
 	{ "a bind of /proc is its own", test_a_bind_of_proc_is_its_own },
 	{ "output can begin anew", test_output_can_begin_anew },
 	{ "several are looked after at once", test_several_are_looked_after_at_once },
