@@ -3,6 +3,7 @@ of the user's, sockets that listen, a key in the environment, the bundle's expec
 outputs, processes, control groups, the disk. Not a test itself."""
 
 import ctypes
+import functools
 import hashlib
 import os
 import pathlib
@@ -24,6 +25,7 @@ MEMORY_MIB = 512        # and a process of the supervisor's
 PATIENCE_S = 20         # until what ends has ended
 PR_SET_CHILD_SUBREAPER = 36
 OUTSIDE = ("/tmp", "/var/tmp", "/dev/shm", "/")
+CONTROLLERS = ("memory", "pids", "cpuacct")     # of control groups, version 1
 
 
 def become_reaper():
@@ -116,6 +118,74 @@ def picture(path):
     return what
 
 
+def own_groups():
+    """Our own folder in the hierarchy of each controller, of control groups of
+    version 1; none where there is no such hierarchy."""
+    points, found = {}, []
+    for line in pathlib.Path("/proc/self/mountinfo").read_text(
+            encoding="utf-8").splitlines():
+        place, _, kind = line.partition(" - ")
+        if kind.startswith("cgroup "):
+            root, point = place.split()[3:5]
+            for name in kind.split()[2].split(","):
+                points[name] = (root.rstrip("/"), point)
+    for line in pathlib.Path("/proc/self/cgroup").read_text(
+            encoding="utf-8").splitlines():
+        _, names, path = line.split(":", 2)
+        for name in set(names.split(",")) & set(CONTROLLERS) & set(points):
+            root, point = points[name]
+            found.append(pathlib.Path(point + path.removeprefix(root)))
+    return found if len(found) == len(CONTROLLERS) else []
+
+
+def is_removed(group):
+    try:
+        group.rmdir()
+    except OSError:
+        pass            # a process that has just ended may still be in it
+    return not group.exists()
+
+
+class GivenGroup:
+    """A control group that an ordinary user may work in, as root gives one:
+    without it there is no tier strong for it. Version 1 only; with version 2
+    systemd-run --user --scope -p Delegate=yes tests/hostile/run does this."""
+
+    def __init__(self, user):
+        self.folders = []
+        name = f"kf-hostile-{os.getpid()}-{secrets.token_hex(4)}"
+        for own in own_groups():
+            folder = own / name
+            try:
+                folder.mkdir()
+            except OSError:
+                self.close()
+                return
+            self.folders.append(folder)
+            for path in (folder, folder / "cgroup.procs", folder / "tasks"):
+                os.chown(path, user, user)
+
+    def enter(self):
+        """With the process that calls it, which is root's."""
+        for folder in self.folders:
+            (folder / "cgroup.procs").write_text("0", encoding="ascii")
+
+    def close(self):
+        for folder in self.folders:
+            for path in [*folder.glob("kforge-*"), folder]:
+                within(functools.partial(is_removed, path))
+        self.folders = []
+
+
+def become(user, group):
+    """In a process of root's, before its program begins. group: or None"""
+    if group:
+        group.enter()
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
 class DiskWatch:
     """The most that lay below a folder since the last look."""
 
@@ -138,10 +208,12 @@ class DiskWatch:
 
 
 class Traps:
-    """A place for one kforge of one user. ordinary: not root's."""
+    """A place for one kforge of one user. ordinary: not root's; grouped: with
+    a control group that was given to it."""
 
-    def __init__(self, build, ordinary):
+    def __init__(self, build, ordinary, grouped):
         self.ordinary = ordinary
+        self.group = GivenGroup(ORDINARY) if ordinary and grouped else None
         self.mark = "kf-hostile-" + secrets.token_hex(6)
         self.secret = secrets.token_hex(16)
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="kf-hostile."))
@@ -202,9 +274,7 @@ class Traps:
     def as_user(self):
         """Before kforge begins, in its process."""
         if self.ordinary:
-            os.setgroups([])
-            os.setresgid(ORDINARY, ORDINARY, ORDINARY)
-            os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+            become(ORDINARY, self.group)
 
     def environment(self, tier):
         env = {name: os.environ[name] for name in ("PATH", "KFORGE_PYTHON")
@@ -271,6 +341,8 @@ class Traps:
         for one in self.sockets:
             one.close()
         shutil.rmtree(self.place, ignore_errors=True)
+        if self.group:
+            self.group.close()
 
 
 def within(test):
