@@ -241,7 +241,9 @@ static bool at_compute(const struct look *l, struct kf_finding *f)
 	double share = most(of(l, "compute_throughput"),
 			    most(of(l, "fma_pipe"), of(l, "tensor_pipe")));
 
-	if (isnan(share) && !l->kernel[0] && l->roofline)
+	/* Over 1: with other units than the ceiling's, or fewer operations. */
+	if (isnan(share) && !l->kernel[0] && l->roofline &&
+	    l->roofline->compute_share <= 1)
 		share = 100 * l->roofline->compute_share;
 	if (!at_least(share, HIGH))
 		return false;

@@ -416,6 +416,27 @@ static void test_by_the_roofline_alone(void **state)
 	kf_buf_release(&page);
 }
 
+static void test_faster_than_its_ceiling_is_not_bound_by_it(void **state)
+{
+	static const double share[] = { 0.64, 1.55 };
+	struct kf_profile p = { .end = KF_PROFILE_NONE };
+	struct kf_buf page = { .max = 1u << 16 };
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(share); i++) {
+		struct kf_roofline r = {
+			.compute_share = share[i], .share = share[i],
+			.memory_share = 0.1, .bound = KF_CLASS_COMPUTE,
+		};
+
+		kf_buf_clear(&page);
+		kf_profile_reduce(&p, &r, &page);
+		assert_int_equal(!!strstr(kf_buf_str(&page), "of their peak"),
+				 share[i] < 1);
+	}
+	kf_buf_release(&page);
+}
+
 /* --- the page ------------------------------------------------------------- */
 
 static void test_the_page_has_evidence_and_what_is_missing(void **state)
@@ -576,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_without_counters_nothing_is_found),
 		cmocka_unit_test(test_small_kernels_have_no_say),
 		cmocka_unit_test(test_by_the_roofline_alone),
+		cmocka_unit_test(test_faster_than_its_ceiling_is_not_bound_by_it),
 		cmocka_unit_test(
 			test_the_page_has_evidence_and_what_is_missing),
 		cmocka_unit_test(test_the_page_stays_a_page),
