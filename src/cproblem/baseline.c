@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cproblem/cref.h"
+#include "cproblem/oracle.h"
+#include "evaluate/digest.h"
 #include "evaluate/expect.h"
 #include "problem/baseline.h"
+#include "problem/case.h"
 
 #define PLATFORM "cpu"			/* where there is no better one */
 #define LIFE_NS (24 * 3600 * KF_NS_PER_S)	/* longest a process may live */
@@ -23,6 +25,8 @@ struct live {
 	struct kf_cref reference;	/* owned */
 	char *folder;			/* owned; NULL: not made yet */
 	const void **weight;		/* that it holds; borrowed */
+	void **made;			/* owned; inputs of a condensed case; NULL:
+					   none was needed yet */
 	uint64_t weights_id, start_ns;
 	bool ready;
 };
@@ -87,6 +91,20 @@ static enum kf_code fail(const struct live *b, const struct kf_cref_end *end,
 		       b->base.name, end->text);
 }
 
+/* The inputs of a case, which a condensed bundle does not keep. */
+static void *const *inputs_of(struct live *b, const struct kf_case *kase)
+{
+	const struct kf_bundle *bundle = b->bundle;
+
+	if (!bundle->condensed)
+		return (void *const *)kase->in;
+	if (!b->made)
+		b->made = kf_data_new(&b->problem.in);
+	for (size_t i = 0; i < bundle->in_count; i++)
+		kf_case_input(bundle, kase, i, b->made[i]);
+	return b->made;
+}
+
 static enum kf_code time_case(struct kf_baseline_process *process,
 			      const struct kf_case *kase, uint64_t *time_ns,
 			      uint64_t *delay_ns, struct kf_err *err)
@@ -94,7 +112,7 @@ static enum kf_code time_case(struct kf_baseline_process *process,
 	struct live *b = (struct live *)process;
 	const void **weight = kase->weight ? kase->weight :
 		b->bundle->weight_data;
-	struct kf_cref_data data = { .in = (void *const *)kase->in,
+	struct kf_cref_data data = { .in = inputs_of(b, kase),
 				     .weight = (void *const *)weight };
 	struct kf_cref_end end;
 	enum kf_code code;
@@ -128,7 +146,11 @@ static enum kf_code check_values(const struct live *b,
 		struct kf_compare found;
 		char index[128];
 
-		kf_compare_run(&req, &found);
+		if (kase->digest)
+			kf_digest_compare(&req, &kase->digest[i], false,
+					  &found);
+		else
+			kf_compare_run(&req, &found);
 		if (found.end == KF_COMPARE_GOOD)
 			continue;
 		kf_compare_index(info->rank, info->shape, found.worst_count ?
@@ -227,6 +249,7 @@ static void release(struct kf_baseline_process *process)
 	struct live *b = (struct live *)process;
 
 	kf_cref_release(&b->reference);
+	kf_data_free(b->made, b->problem.in.count);
 	if (b->folder && kf_remove_tree(b->folder, NULL))
 		kf_logf(b->spec.log, KF_LOG_WARN, "cannot remove %s",
 			b->folder);

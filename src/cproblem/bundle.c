@@ -81,28 +81,52 @@ static enum kf_code make_weights(struct kf_maker *m, struct kf_err *err)
 	return KF_OK;
 }
 
-static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
+double kf_maker_whole_bytes(const struct kf_maker *m, double *each_bytes)
 {
 	const struct kf_cproblem *p = &m->problem;
 	size_t each, count = kf_maker_stock_count(m, &each);
-	struct kf_bundle_limits limits;
-	double most, scales = 0, weights = 0, total;
+	double scales = 0, weights = 0;
 
-	kf_bundle_limits_find(m->spec, m->out_folder, &limits);
-	most = (double)limits.whole_bytes;
 	for (size_t i = 0; i < p->out.count; i++)
 		scales += 16 * (double)p->out.at[i].info.numel;
 	for (size_t i = 0; i < p->weight.count; i++)
 		weights += (double)p->weight.at[i].info.bytes;
-	total = (double)count * (double)each + 2 * weights +
+	*each_bytes = (double)each;
+	return (double)count * (double)each + 2 * weights +
 		(double)kf_maker_set_count * ((double)each + scales);
-	if (total <= most)
+}
+
+/* Whether all data are kept, and whether they can be made at all. */
+static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
+{
+	struct kf_bundle_limits limits;
+	double each, disk, room, memory, most;
+
+	kf_bundle_limits_find(m->spec, m->out_folder, &limits);
+	m->is_condensed = kf_maker_whole_bytes(m, &each) >
+		(double)limits.whole_bytes;
+	if (!m->is_condensed)
 		return KF_OK;
-	kf_fail(err, KF_E_LIMIT, "problem %s: its bundle would take %.1f GB, "
-		"and this machine has room for %.1f (half of what is free in "
-		"the cache, a third of the memory); choose smaller sizes with "
-		"--set or --size, or a bigger machine", m->name, total / 1e9, most / 1e9);
-	return kf_maker_refused(m, "limit", total / most, KF_E_LIMIT);
+	disk = kf_maker_condensed_bytes(m);
+	room = (double)limits.room_bytes;
+	memory = kf_maker_condensed_memory(m);
+	most = m->spec->memory_bytes ? (double)m->spec->memory_bytes :
+		(double)INFINITY;
+	if (disk <= room && memory <= most)
+		return KF_OK;
+	if (disk > room)
+		kf_fail(err, KF_E_LIMIT, "problem %s: its bundle would take "
+			"%.1f GB, and there is room for %.1f (half of what is "
+			"free in the cache); choose smaller sizes with --set "
+			"or --size, or make room", m->name, disk / 1e9,
+			room / 1e9);
+	else
+		kf_fail(err, KF_E_LIMIT, "problem %s: to make its bundle takes "
+			"%.1f GB of memory, and references may have %.1f here; "
+			"choose smaller sizes with --set or --size, or a "
+			"bigger machine", m->name, memory / 1e9, most / 1e9);
+	return kf_maker_refused(m, "limit", fmax(disk / room, memory / most),
+				KF_E_LIMIT);
 }
 
 /* --- is this a problem that can be judged? ------------------------------- */
@@ -245,7 +269,12 @@ static enum kf_code check_double(struct kf_maker *m, void *const *in,
 	struct kf_answer answer;
 	enum kf_code code;
 
-	kf_answer_init(&m->problem, true, &answer);
+	kf_answer_init(&m->problem, false, &answer);
+	for (size_t i = 0; i < out->count; i++)
+		if (out->at[i].info.dtype >= KF_F16)
+			answer.exact[i] = kf_alloc(
+				(size_t)out->at[i].info.numel *
+				sizeof(answer.exact[i][0]));
 	code = kf_oracle_run(&m->oracle, &data, true, &answer, &end, err);
 	if (!code && end.code)
 		code = kf_maker_refuse(m, &end, err);
@@ -310,7 +339,7 @@ static void init(struct kf_maker *m, const struct job *job,
 static void release(struct kf_maker *m)
 {
 	json_t *const lists[] = { m->sets, m->stock, m->kinds, m->dropped,
-				  m->notes, m->domain };
+				  m->notes, m->domain, m->condensed };
 
 	for (size_t i = 0; i < KF_COUNT(lists); i++)
 		json_decref(lists[i]);
@@ -339,7 +368,7 @@ static enum kf_code begin(struct kf_maker *m, const char *job_folder,
 {
 	const struct kf_cproblem *p = &m->problem;
 	bool wide = p->real != KF_F64;
-	enum kf_code code = check_size(m, err);
+	enum kf_code code;
 
 	m->in_matters = all_true(p->in.count);
 	m->weight_matters = all_true(p->weight.count);
@@ -348,6 +377,7 @@ static enum kf_code begin(struct kf_maker *m, const char *job_folder,
 		.wide = wide ? &m->wide : NULL, .runs = RUNS,
 		.weights_id = KF_WEIGHTS_DECLARED,
 	};
+	code = check_size(m, err);
 	if (!code)
 		code = kf_platform_load(PLATFORM, &m->platform, err);
 	if (!code)
@@ -357,6 +387,13 @@ static enum kf_code begin(struct kf_maker *m, const char *job_folder,
 		code = compile(m, job_folder, code_text, KF_F64, &m->wide,
 			       err);
 	return code ? code : make_weights(m, err);
+}
+
+static enum kf_code make_whole(struct kf_maker *m, struct kf_err *err)
+{
+	enum kf_code code = kf_maker_sets(m, err);
+
+	return code ? code : kf_maker_stock(m, err);
 }
 
 static enum kf_code make(void *arg, const char *job_folder,
@@ -380,9 +417,8 @@ static enum kf_code make(void *arg, const char *job_folder,
 	if (!code)
 		code = kf_maker_write_weights(&m, err);
 	if (!code)
-		code = kf_maker_sets(&m, err);
-	if (!code)
-		code = kf_maker_stock(&m, err);
+		code = m.is_condensed ? kf_maker_condensed(&m, err) :
+			make_whole(&m, err);
 	if (!code)
 		code = kf_maker_write_info(&m, kf_now_ns() - start_ns, err);
 	job->refusal = m.refusal;

@@ -10,7 +10,8 @@
  *	values.c	data by the declared distributions; the kinds of sets
  *	cref.c		compiles reference.c and calls it in a worker
  *	oracle.c	expected values, how they react, what matters
- *	bundle.c	makes the bundle
+ *	bundle.c	makes the bundle: with sets.c, or with condensed.c where
+ *			data are too large to be kept
  *	baseline.c	the reference as a live baseline
  */
 #ifndef KF_CPROBLEM_H

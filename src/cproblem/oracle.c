@@ -159,16 +159,15 @@ static void spread_release(const struct kf_cproblem *p, struct spread *s)
 	free(s->exact);
 }
 
-static void perturb(const struct kf_ctensors *list, struct kf_rng *rng,
-		    void *const *from, void **to)
+void kf_oracle_perturb(const struct kf_ctensors *list, struct kf_rng *rng,
+		       void *const *from, void **to)
 {
 	for (size_t i = 0; i < list->count; i++)
 		kf_values_perturb(&list->at[i], KF_ORACLE_STEP, rng, from[i],
 				  to[i]);
 }
 
-/* Never infinite or NaN. */
-static float as_scale(double value)
+float kf_oracle_scale(double value)
 {
 	return value <= (double)FLT_MAX ? (float)value : FLT_MAX;
 }
@@ -184,8 +183,8 @@ static void add_run(const struct kf_oracle *o, const struct spread *s,
 	read_exact(o, i, s->exact);
 	for (int64_t k = 0; k < info->numel; k++) {
 		double away = s->exact[k] - answer->exact[i][k];
-		float error = as_scale(fabs(kf_element(info->dtype, r, k) -
-					    s->exact[k]));
+		double off = kf_element(info->dtype, r, k) - s->exact[k];
+		float error = kf_oracle_scale(fabs(off));
 
 		s->square[i][k] += away * away;
 		noise[k] = error > noise[k] ? error : noise[k];
@@ -202,8 +201,8 @@ static enum kf_code run_near(struct kf_oracle *o, struct spread *s,
 	struct kf_cref_data near = { .in = s->in, .weight = s->weight };
 	enum kf_code code;
 
-	perturb(&p->in, rng, data->in, s->in);
-	perturb(&p->weight, rng, data->weight, s->weight);
+	kf_oracle_perturb(&p->in, rng, data->in, s->in);
+	kf_oracle_perturb(&p->weight, rng, data->weight, s->weight);
 	near.weights_id = p->weight.count ? ++o->weights_id :
 		data->weights_id;
 	code = kf_cref_call(o->real, &near, end, err);
@@ -235,21 +234,21 @@ enum kf_code kf_oracle_spread(struct kf_oracle *o,
 	for (size_t i = 0; i < p->out.count && !code; i++)
 		for (int64_t k = 0; answer->react[i] &&
 		     k < p->out.at[i].info.numel; k++)
-			answer->react[i][k] = as_scale(
+			answer->react[i][k] = kf_oracle_scale(
 				sqrt(spread.square[i][k] / o->runs) /
 				KF_ORACLE_STEP);
 	spread_release(p, &spread);
 	return code;
 }
 
-static bool is_flat(const struct kf_tensor_info *info, const char *out,
+bool kf_oracle_flat(const struct kf_tensor_info *info, const void *out,
 		    const float *react)
 {
 	size_t size = kf_dtype_bytes(info->dtype);
 
 	for (int64_t k = 0; k < info->numel; k++)
 		if ((react && react[k] > 0) ||
-		    memcmp(out, out + (size_t)k * size, size) != 0)
+		    memcmp(out, (const char *)out + (size_t)k * size, size))
 			return false;
 	return true;
 }
@@ -258,7 +257,7 @@ bool kf_answer_is_flat(const struct kf_cproblem *problem,
 		       const struct kf_answer *answer)
 {
 	for (size_t i = 0; i < problem->out.count; i++)
-		if (!is_flat(&problem->out.at[i].info, answer->expect[i],
+		if (!kf_oracle_flat(&problem->out.at[i].info, answer->expect[i],
 			     answer->react[i]))
 			return false;
 	return true;

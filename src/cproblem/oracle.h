@@ -31,6 +31,16 @@ struct kf_answer {
 	float **rounded[KF_PRECISIONS];	/* see kf_case; NULL until rounded */
 };
 
+/* A scale as it is kept: never infinite or NaN. */
+float kf_oracle_scale(double value);
+/* Data perturbed by one step, into to. */
+void kf_oracle_perturb(const struct kf_ctensors *list, struct kf_rng *rng,
+		       void *const *from, void **to);
+/* Is all of an output one number, and does none react? react: NULL of whole
+ * numbers. */
+bool kf_oracle_flat(const struct kf_tensor_info *info, const void *out,
+		    const float *react);
+
 /* Room for the tensors of a list, and its end. */
 void **kf_data_new(const struct kf_ctensors *list);
 void kf_data_free(void **data, size_t count);

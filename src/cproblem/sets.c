@@ -98,7 +98,7 @@ struct set {
 	void **in, **weight;	/* owned; weight: NULL if declared */
 	struct kf_cref_data data;
 	struct kf_answer answer;
-	char why[700];
+	char why[KF_WHY];
 };
 
 static bool any_floating(const struct kf_ctensors *list)
@@ -128,27 +128,28 @@ static bool all_structural(const struct kf_ctensors *list)
 	return true;
 }
 
-static void make_weights(const struct kf_maker *m, struct set *s)
+void **kf_maker_random_weights(const struct kf_maker *m, uint64_t seed)
 {
 	const struct kf_ctensors *list = &m->problem.weight;
+	void **weight = kf_data_new(list);
 
-	s->weight = kf_data_new(list);
 	for (size_t i = 0; i < list->count; i++) {
-		struct kf_rng rng = kf_values_rng(s->seed, OF_WEIGHTS + i);
+		struct kf_rng rng = kf_values_rng(seed, OF_WEIGHTS + i);
 
 		if (list->at[i].info.structural)
-			memcpy(s->weight[i], m->weight[i],
+			memcpy(weight[i], m->weight[i],
 			       list->at[i].info.bytes);
 		else
 			kf_values_random(&list->at[i], m->weight[i], &rng,
-					 s->weight[i]);
+					 weight[i]);
 	}
+	return weight;
 }
 
-static void check_domain(const struct kf_ctensors *list, void *const *data,
-			 const char *what, struct set *s)
+void kf_maker_outside(const struct kf_ctensors *list, void *const *data,
+		      const char *what, char why[KF_WHY])
 {
-	for (size_t i = 0; i < list->count && !s->why[0]; i++) {
+	for (size_t i = 0; i < list->count && !why[0]; i++) {
 		const struct kf_ctensor *t = &list->at[i];
 		int64_t at = kf_values_outside(t, data[i]);
 		char index[128];
@@ -156,10 +157,19 @@ static void check_domain(const struct kf_ctensors *list, void *const *data,
 		if (at < 0)
 			continue;
 		kf_compare_index(t->info.rank, t->info.shape, at, index);
-		snprintf(s->why, sizeof(s->why), "%s %s leaves its domain: "
-			 "%.6g at index %s", what, t->info.name,
+		snprintf(why, KF_WHY, "%s %s leaves its domain: %.6g at index "
+			 "%s", what, t->info.name,
 			 kf_element(t->info.dtype, data[i], at), index);
 	}
+}
+
+void kf_maker_possible(const struct kf_maker *m, const char *kind,
+		       char why[KF_WHY])
+{
+	if (kf_values_changes(kind) && !any_floating(&m->problem.in))
+		snprintf(why, KF_WHY, "there is no floating-point input");
+	if (strcmp(kind, "weights") == 0 && all_structural(&m->problem.weight))
+		snprintf(why, KF_WHY, "there is no weight that may change");
 }
 
 /* Some elements of declared data, secretly chosen, as they are in other. */
@@ -228,19 +238,13 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 			      struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
-	bool weights = strcmp(s->kind, "weights") == 0;
 	enum kf_code code = strcmp(s->kind, "changed") == 0 ?
 		make_changed(m, s, err) :
 		kf_maker_inputs(m, s->seed, s->in, err);
 
 	if (code)
 		return code;
-	if (kf_values_changes(s->kind) && !any_floating(&p->in))
-		snprintf(s->why, sizeof(s->why), "there is no floating-point "
-			 "input");
-	if (weights && all_structural(&p->weight))
-		snprintf(s->why, sizeof(s->why), "there is no weight that may "
-			 "change");
+	kf_maker_possible(m, s->kind, s->why);
 	for (size_t i = 0; i < p->in.count && !s->why[0]; i++) {
 		struct kf_rng rng = kf_values_rng(s->seed, OF_CHANGE + i);
 
@@ -248,11 +252,11 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 			kf_values_change(s->kind, &p->in.at[i], &rng,
 					 s->in[i]);
 	}
-	if (weights && !s->why[0])
-		make_weights(m, s);
-	check_domain(&p->in, s->in, "input", s);
+	if (strcmp(s->kind, "weights") == 0 && !s->why[0])
+		s->weight = kf_maker_random_weights(m, s->seed);
+	kf_maker_outside(&p->in, s->in, "input", s->why);
 	if (s->weight)
-		check_domain(&p->weight, s->weight, "weight", s);
+		kf_maker_outside(&p->weight, s->weight, "weight", s->why);
 	s->data = (struct kf_cref_data) {
 		.in = s->in,
 		.weight = s->weight ? s->weight : m->weight,
@@ -262,16 +266,15 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 	return KF_OK;
 }
 
-/* What goes wrong on declared data is wrong with the problem. */
-static enum kf_code take_end(struct kf_maker *m, struct set *s,
-			     const struct kf_cref_end *end,
-			     struct kf_err *err)
+enum kf_code kf_maker_end(struct kf_maker *m, const char *kind,
+			  const struct kf_cref_end *end, char why[KF_WHY],
+			  struct kf_err *err)
 {
 	if (!end->code)
 		return KF_OK;
-	if (end->code != KF_E_INPUT || strcmp(s->kind, "declared") == 0)
+	if (end->code != KF_E_INPUT || strcmp(kind, "declared") == 0)
 		return kf_maker_refuse(m, end, err);
-	snprintf(s->why, sizeof(s->why), "%s", end->text);
+	snprintf(why, KF_WHY, "%s", end->text);
 	return KF_OK;
 }
 
@@ -300,7 +303,7 @@ static enum kf_code run_set(struct kf_maker *m, struct set *s,
 	code = kf_oracle_run(&m->oracle, &s->data, true, &s->answer, &end,
 			     err);
 	if (!code)
-		code = take_end(m, s, &end, err);
+		code = kf_maker_end(m, s->kind, &end, s->why, err);
 	if (code || s->why[0])
 		return code;
 	if (strcmp(s->kind, "declared") == 0)
@@ -315,7 +318,7 @@ static enum kf_code run_set(struct kf_maker *m, struct set *s,
 				kf_values_rng(s->seed, OF_SPREAD), &s->answer,
 				&end, err);
 	if (!code)
-		code = take_end(m, s, &end, err);
+		code = kf_maker_end(m, s->kind, &end, s->why, err);
 	if (!code && !s->why[0])
 		look_at_scaled(m, s);
 	return code;
@@ -397,8 +400,7 @@ static enum kf_code find_matters(struct kf_maker *m, const struct set *s,
 	return code;
 }
 
-/* What everybody may know of the inputs' values. */
-static void find_domain(struct kf_maker *m, void *const *in)
+void kf_maker_domain(struct kf_maker *m, void *const *in)
 {
 	for (size_t i = 0; i < m->problem.in.count; i++) {
 		const struct kf_tensor_info *info = &m->problem.in.at[i].info;
@@ -419,6 +421,20 @@ static void find_domain(struct kf_maker *m, void *const *in)
 
 /* --- all of them --------------------------------------------------------- */
 
+void kf_maker_note_set(struct kf_maker *m, const char *kind, uint64_t seed)
+{
+	json_array_append_new(m->sets, json_pack("{s:s, s:I}", "kind", kind,
+						 "seed", (json_int_t)seed));
+	json_array_append_new(m->kinds, json_string(kind));
+}
+
+void kf_maker_note_dropped(struct kf_maker *m, const char *kind,
+			   const char *why)
+{
+	json_array_append_new(m->dropped, json_pack("{s:s, s:o}", "kind", kind,
+		"reason", kf_json_string(why, strlen(why))));
+}
+
 static enum kf_code keep_set(struct kf_maker *m, struct set *s,
 			     struct kf_err *err)
 {
@@ -426,17 +442,14 @@ static enum kf_code keep_set(struct kf_maker *m, struct set *s,
 	enum kf_code code = KF_OK;
 
 	if (!number) {
-		find_domain(m, s->in);
+		kf_maker_domain(m, s->in);
 		code = find_matters(m, s, err);
 		if (!code)
 			code = kf_oracle_round(&m->oracle, &s->data,
 					       &s->answer, err);
 		m->first_seed = s->seed;
 	}
-	json_array_append_new(m->sets, json_pack("{s:s, s:I}", "kind", s->kind,
-						 "seed",
-						 (json_int_t)s->seed));
-	json_array_append_new(m->kinds, json_string(s->kind));
+	kf_maker_note_set(m, s->kind, s->seed);
 	if (!code)
 		code = kf_maker_write_case(m, "set", number, s->in, s->weight,
 					   &s->answer, err);
@@ -460,9 +473,7 @@ static enum kf_code make_set(struct kf_maker *m, const char *kind,
 	if (!code && !s.why[0])
 		code = run_set(m, &s, err);
 	if (!code && s.why[0])
-		json_array_append_new(m->dropped, json_pack("{s:s, s:o}",
-			"kind", kind, "reason",
-			kf_json_string(s.why, strlen(s.why))));
+		kf_maker_note_dropped(m, kind, s.why);
 	else if (!code)
 		code = keep_set(m, &s, err);
 	kf_answer_release(p, &s.answer);
@@ -561,6 +572,12 @@ static enum kf_code make_entry(struct kf_maker *m, struct entry *e,
 	return kf_maker_refuse_not_finite(m, &e->answer, err);
 }
 
+void kf_maker_note_stock(struct kf_maker *m, uint64_t seed)
+{
+	json_array_append_new(m->stock, json_pack("{s:s, s:I}", "kind",
+		"stock", "seed", (json_int_t)seed));
+}
+
 enum kf_code kf_maker_stock(struct kf_maker *m, struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
@@ -578,8 +595,7 @@ enum kf_code kf_maker_stock(struct kf_maker *m, struct kf_err *err)
 		if (!code)
 			code = kf_maker_write_case(m, "stock", i, e.in, NULL,
 						   &e.answer, err);
-		json_array_append_new(m->stock, json_pack("{s:s, s:I}", "kind",
-			"stock", "seed", (json_int_t)seed));
+		kf_maker_note_stock(m, seed);
 	}
 	kf_answer_release(p, &e.answer);
 	kf_data_free(e.same, p->in.count);

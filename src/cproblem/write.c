@@ -4,15 +4,11 @@
 #include "cproblem/maker.h"
 #include "evaluate/compare.h"
 #include "problem/bundle_load.h"
-#include "problem/safetensors_write.h"
 
 /* --- tensors ------------------------------------------------------------- */
 
-/* A growing list of tensors to be written; owns their names. */
-struct named { struct kf_safe_tensor *at; size_t count; };
-
-static void take(struct named *list, char *name, enum kf_dtype dtype,
-		 const struct kf_tensor_info *info, const void *data)
+void kf_named_take(struct kf_named *list, char *name, enum kf_dtype dtype,
+		   const struct kf_tensor_info *info, const void *data)
 {
 	struct kf_safe_tensor *t;
 
@@ -26,20 +22,20 @@ static void take(struct named *list, char *name, enum kf_dtype dtype,
 }
 
 /* prefix.0, prefix.1 ... of those that are there; as: NONE, their own type. */
-static void take_all(struct named *list, const char *prefix,
+static void take_all(struct kf_named *list, const char *prefix,
 		     const struct kf_ctensors *tensors, enum kf_dtype as,
 		     void *const *data)
 {
 	for (size_t i = 0; i < tensors->count; i++)
 		if (data[i])
-			take(list, kf_format("%s.%zu", prefix, i),
-			     as ? as : tensors->at[i].info.dtype,
-			     &tensors->at[i].info, data[i]);
+			kf_named_take(list, kf_format("%s.%zu", prefix, i),
+				      as ? as : tensors->at[i].info.dtype,
+				      &tensors->at[i].info, data[i]);
 }
 
-static enum kf_code write_release(const struct kf_maker *m,
-				  const char *folder, const char *name,
-				  struct named *list, struct kf_err *err)
+enum kf_code kf_maker_write(const struct kf_maker *m, const char *folder,
+			    const char *name, struct kf_named *list,
+			    struct kf_err *err)
 {
 	char *path = kf_format("%s/%s/%s.safetensors", m->out_folder, folder,
 			       name);
@@ -49,6 +45,7 @@ static enum kf_code write_release(const struct kf_maker *m,
 	for (size_t i = 0; i < list->count; i++)
 		free((char *)(uintptr_t)list->at[i].name);
 	free(list->at);
+	*list = (struct kf_named) { 0 };
 	free(path);
 	return code;
 }
@@ -57,13 +54,13 @@ enum kf_code kf_maker_write_weights(const struct kf_maker *m,
 				    struct kf_err *err)
 {
 	const struct kf_ctensors *weight = &m->problem.weight;
-	struct named list = { 0 };
+	struct kf_named list = { 0 };
 
 	for (size_t i = 0; i < weight->count; i++)
-		take(&list, kf_strdup(weight->at[i].info.name),
-		     weight->at[i].info.dtype, &weight->at[i].info,
-		     m->weight[i]);
-	return write_release(m, "inputs", "weights", &list, err);
+		kf_named_take(&list, kf_strdup(weight->at[i].info.name),
+			      weight->at[i].info.dtype, &weight->at[i].info,
+			      m->weight[i]);
+	return kf_maker_write(m, "inputs", "weights", &list, err);
 }
 
 enum kf_code kf_maker_write_case(const struct kf_maker *m, const char *prefix,
@@ -73,7 +70,7 @@ enum kf_code kf_maker_write_case(const struct kf_maker *m, const char *prefix,
 				 struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
-	struct named data = { 0 }, values = { 0 };
+	struct kf_named data = { 0 }, values = { 0 };
 	char name[32];
 	enum kf_code code;
 
@@ -81,7 +78,7 @@ enum kf_code kf_maker_write_case(const struct kf_maker *m, const char *prefix,
 	take_all(&data, "in", &p->in, KF_DTYPE_NONE, in);
 	if (weight)
 		take_all(&data, "weight", &p->weight, KF_DTYPE_NONE, weight);
-	code = write_release(m, "inputs", name, &data, err);
+	code = kf_maker_write(m, "inputs", name, &data, err);
 	if (code)
 		return code;
 	take_all(&values, "expect", &p->out, KF_DTYPE_NONE, answer->expect);
@@ -92,7 +89,7 @@ enum kf_code kf_maker_write_case(const struct kf_maker *m, const char *prefix,
 		if (answer->rounded[k])
 			take_all(&values, kf_precision_name[k], &p->out,
 				 KF_F32, (void **)answer->rounded[k]);
-	return write_release(m, "oracle", name, &values, err);
+	return kf_maker_write(m, "oracle", name, &values, err);
 }
 
 /* --- bundle.json --------------------------------------------------------- */
@@ -201,6 +198,8 @@ static json_t *bundle_info(const struct kf_maker *m, uint64_t took_ns)
 	json_object_set_new(info, "step", json_real(KF_ORACLE_STEP));
 	json_object_set(info, "sets", m->kinds);
 	json_object_set(info, "dropped", m->dropped);
+	if (m->condensed)
+		json_object_set(info, "condensed", m->condensed);
 	json_object_set_new(info, "stock",
 			    json_integer((json_int_t)m->stock_count));
 	json_object_set(info, "notes", m->notes);

@@ -41,10 +41,21 @@ static enum kf_code find_place(const char *cache, const char *content,
 	return kf_mkdir_p(out->folder, err);
 }
 
+/* KFORGE_BUNDLE_GB is for who has time and room, and for tests. */
+static uint64_t asked_bytes(void)
+{
+	const char *asked = getenv("KFORGE_BUNDLE_GB");
+	double gb;
+
+	if (asked && kf_parse_double(asked, &gb) && gb >= 0)
+		return gb * 1e9 < 0x1p63 ? (uint64_t)(gb * 1e9) : UINT64_MAX;
+	return KF_BUNDLE_BYTES;
+}
+
 void kf_bundle_limits_find(const struct kf_problem_spec *spec,
 			   const char *folder, struct kf_bundle_limits *out)
 {
-	uint64_t memory = spec->memory_bytes / 3;
+	uint64_t memory = spec->memory_bytes / 3, asked = asked_bytes();
 	struct statvfs fs;
 
 	out->room_bytes = UINT64_MAX;	/* the file system will tell */
@@ -53,6 +64,8 @@ void kf_bundle_limits_find(const struct kf_problem_spec *spec,
 	out->whole_bytes = out->room_bytes;
 	if (memory && memory < out->whole_bytes)
 		out->whole_bytes = memory;
+	if (asked < out->whole_bytes)
+		out->whole_bytes = asked;
 }
 
 static void release_place(struct place *place)

@@ -7,15 +7,16 @@
 
 #include "problem/problem.h"
 
-#define KF_BUNDLE_BYTES (UINT64_C(6) << 30)	/* Python: the largest that keeps all
-					   data; beyond it is condensed */
+#define KF_BUNDLE_BYTES (UINT64_C(6) << 30)	/* the largest that keeps all data;
+					   beyond it is condensed */
 
 /* What this machine has for a bundle that is made in folder. */
 struct kf_bundle_limits {
 	uint64_t room_bytes;	/* half of what is free there */
 	uint64_t whole_bytes;	/* of one that keeps all data: no more than
 				   that, nor than a third of the memory that
-				   references may use */
+				   references may use, nor than
+				   KF_BUNDLE_BYTES or KFORGE_BUNDLE_GB */
 };
 void kf_bundle_limits_find(const struct kf_problem_spec *spec,
 			   const char *folder, struct kf_bundle_limits *out);

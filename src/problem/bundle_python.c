@@ -77,26 +77,13 @@ static json_t *read_result(const char *out_folder)
 	return result;
 }
 
-/* KFORGE_BUNDLE_GB is for who has time and room, and for tests. */
-static uint64_t whole_bytes(const struct job *job)
-{
-	const char *asked = getenv("KFORGE_BUNDLE_GB");
-	double most = (double)KF_BUNDLE_BYTES, gb;
-
-	if (asked && kf_parse_double(asked, &gb) && gb >= 0)
-		most = gb * 1e9;
-	return most < (double)job->limits.whole_bytes ? (uint64_t)most :
-		job->limits.whole_bytes;
-}
-
 static json_t *new_request(const struct job *job, const char *out_folder)
 {
-	uint64_t whole = whole_bytes(job);
-
 	return json_pack("{s:s, s:I, s:I, s:I, s:b, s:n}",
 			 "out", out_folder,
-			 "bytes_whole", (json_int_t)whole, "bytes_max",
-			 (json_int_t)job->limits.room_bytes, "memory_bytes",
+			 "bytes_whole", (json_int_t)job->limits.whole_bytes,
+			 "bytes_max", (json_int_t)job->limits.room_bytes,
+			 "memory_bytes",
 			 (json_int_t)job->spec->memory_bytes,
 			 "light", (int)job->spec->light, "seed");
 }

@@ -416,7 +416,7 @@ static void test_by_the_roofline_alone(void **state)
 	kf_buf_release(&page);
 }
 
-static void test_faster_than_its_ceiling_is_not_bound_by_it(void **state)
+static void test_faster_than_its_ceiling(void **state)
 {
 	static const double share[] = { 0.64, 1.55 };
 	struct kf_profile p = { .end = KF_PROFILE_NONE };
@@ -597,7 +597,7 @@ int main(void)
 		cmocka_unit_test(test_without_counters_nothing_is_found),
 		cmocka_unit_test(test_small_kernels_have_no_say),
 		cmocka_unit_test(test_by_the_roofline_alone),
-		cmocka_unit_test(test_faster_than_its_ceiling_is_not_bound_by_it),
+		cmocka_unit_test(test_faster_than_its_ceiling),
 		cmocka_unit_test(
 			test_the_page_has_evidence_and_what_is_missing),
 		cmocka_unit_test(test_the_page_stays_a_page),
