@@ -17,6 +17,7 @@
 #define HELD_AFTER_NS		UINT64_C(2000)		/* at least */
 #define HELD_CALLS		4u
 #define HELD_TRIES		10u	/* some end before they can be held up */
+#define HELD_HALVINGS		4u	/* of the time within which that is done */
 #define DISTURB_BYTES		(UINT64_C(64) << 20)	/* moved in one call */
 #define DELAY_PART		20u	/* of its time: a call is disturbed */
 
@@ -350,20 +351,25 @@ static bool can_hold(const struct kf_judgement *j)
 {
 	return j->req->rules == KF_RULES_KFORGE && j->shared.has_threads &&
 		kf_worker_holds(j->req->platform->driver) &&
-		j->call_ns <= HELD_CALL_NS && !kf_weak(KF_WEAK_ORDER);
+		j->call_ns_min <= HELD_CALL_NS && !kf_weak(KF_WEAK_ORDER);
 }
 
-/* Decided once. A fixed plan has them within its calls, if it has so many. */
+/* Decided once. A fixed plan has them within its calls, if it has so many; what
+ * is not needed of them it gets back. */
 static void plan_hold(struct kf_judgement *j)
 {
+	unsigned tries = HELD_TRIES;
+
 	if (!can_hold(j))
 		return;
-	if (!j->req->call_count_fixed) {
-		j->hold_tries = HELD_TRIES;
-	} else if (j->calls_left >= HELD_CALLS + KF_BLOCK_CALLS) {
-		j->hold_tries = HELD_CALLS;
-		j->calls_left -= HELD_CALLS;
+	if (j->req->call_count_fixed) {
+		if (j->calls_left < HELD_CALLS + KF_BLOCK_CALLS)
+			return;
+		if (tries > j->calls_left - KF_BLOCK_CALLS)
+			tries = (unsigned)(j->calls_left - KF_BLOCK_CALLS);
+		j->calls_left -= tries;
 	}
+	j->hold_tries = tries;
 }
 
 enum kf_code kf_process_sets(struct kf_judgement *j, struct kf_process *p,
@@ -412,6 +418,16 @@ static void note_held(struct kf_judgement *j, const struct kf_check *check)
 		note_failure(j, check, false);
 }
 
+/* Within the shortest call so far, early moments above all: on a busy machine
+ * that one may have taken several times as long as a call takes. */
+static uint64_t moment_to_hold(const struct kf_judgement *j,
+			       struct kf_rng *rng)
+{
+	uint64_t most_ns = j->call_ns_min >> kf_rng_below(rng, HELD_HALVINGS);
+
+	return HELD_AFTER_NS + kf_rng_below(rng, most_ns + 1);
+}
+
 enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
 			     struct kf_err *err)
 {
@@ -420,10 +436,8 @@ enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
 	enum kf_code code = KF_OK;
 
 	for (unsigned i = 0; i < j->hold_tries && !code &&
-	     !j->failure.fault && (j->held_calls < HELD_CALLS ||
-				   j->req->call_count_fixed); i++) {
-		uint64_t after_ns = HELD_AFTER_NS +
-			kf_rng_below(&rng, j->call_ns_min + 1);
+	     !j->failure.fault && j->held_calls < HELD_CALLS; i++) {
+		uint64_t after_ns = moment_to_hold(j, &rng);
 
 		if (j->req->cancel && *j->req->cancel) {
 			code = kf_fail(err, KF_E_CANCELED, "stopped");
@@ -434,6 +448,8 @@ enum kf_code kf_process_hold(struct kf_judgement *j, struct kf_process *p,
 		if (!code)
 			note_held(j, check);
 	}
+	if (j->req->call_count_fixed)
+		j->calls_left += j->hold_tries - j->held_tries;
 	free(check);
 	return code;
 }
@@ -610,6 +626,8 @@ enum kf_code kf_block_run(struct kf_judgement *j, struct kf_process *p,
 		if (code)
 			break;
 		time_ns[i] = check->call.time_ns;
+		if (time_ns[i] < j->call_ns_min)
+			j->call_ns_min = time_ns[i];
 		if (check->call.device_clock) {
 			j->wall_ns += check->call.wall_ns;
 			j->wall_count++;

@@ -130,7 +130,10 @@ struct kf_host_request {
 	uint64_t in_bytes, out_bytes;	/* of the arenas */
 	uint64_t memory_max;		/* for kf_temp and kf_keep */
 	/* FORWARD, host only: so long after its start the thread that calls the
-	 * program sleeps for KF_HOST_HOLD_NS. 0: it does not. */
+	 * program sleeps for KF_HOST_HOLD_NS, and on until its other threads
+	 * have worked for KF_HOST_HOLD_WORK_NS together, but no longer than
+	 * KF_HOST_HOLD_MOST_NS: they may have to wait for a processor. 0: it
+	 * does not. */
 	uint64_t hold_after_ns;
 	uint32_t pattern;		/* kf_shared_memory.pattern; for UPLOAD */
 	uint32_t reserved;
@@ -159,7 +162,9 @@ struct kf_host_fault {
 
 /* One that neither libraries nor programs are likely to use. */
 #define KF_HOST_HOLD_SIGNAL	(SIGRTMAX - 3)
-#define KF_HOST_HOLD_NS		(4 * KF_NS_PER_MS)
+#define KF_HOST_HOLD_NS		(4 * KF_NS_PER_MS)	/* at least */
+#define KF_HOST_HOLD_WORK_NS	(3 * KF_NS_PER_MS)	/* of the other threads */
+#define KF_HOST_HOLD_MOST_NS	(40 * KF_NS_PER_MS)
 
 #define KF_HOST_RAN_BYTES 65536u
 
