@@ -28,6 +28,7 @@ STOCK_MAX = 12
 STOCK_LEAST = 4
 STOCK_BYTES = 12 << 30     # of inputs and outputs, though none are kept
 ROWS_BYTES = 512 << 20      # of the rows that run in float64
+NUMBER_MAX = 1 << 40        # so many of these add up exactly
 BLOCK = 1 << 20             # elements that are worked on at once, in caches
 # column and row are each (base + j) / 4096, 0 <= j < 512. First a little
 # smaller: that stays in most domains; where it does not, a little larger.
@@ -404,10 +405,8 @@ class Condenser:
         why = sets.why_not(kind, self.first.leaves, self.run.slots)
         if not why:
             why = self._try_set(number, kind)
-            if why and self.base == SHRINK and number and \
-                    kind in ("changed", "declared"):
-                self.base = GROW
-                why = self._try_set(number, kind)
+            if why and number and kind in ("changed", "declared"):
+                why = self._try_other_factors(number, kind)
         if why and kind == "declared":
             raise Refused("unsupported", "its data are too large to be kept, "
                           "and cannot be made of one another: %s; choose "
@@ -415,6 +414,14 @@ class Condenser:
         if why:
             self.maker.dropped.append({"kind": kind, "reason": why})
         return not why
+
+    def _try_other_factors(self, number, kind):
+        before = self.base
+        self.base = GROW if before == SHRINK else SHRINK
+        why = self._try_set(number, kind)
+        if why:
+            self.base = before
+        return why
 
     def _try_set(self, number, kind):
         """The reason why this set cannot be used, or None: it is written."""
@@ -452,6 +459,7 @@ class Condenser:
         run, gen = self.run, sets.generator(seed)
         out = run.expect(leaves, weights)
         self.maker.check_outputs(out)
+        _refuse_large_numbers(out)
         bad = oracle.not_finite(out)
         if bad:
             return "the reference is not finite there: index %s" % list(bad[1])
@@ -543,6 +551,7 @@ class Condenser:
             fresh = Fresh("stock", leaves, seed, self.base)
             out = self.run.expect(fresh.make(leaves), keep=False)
             maker.check_outputs(out)
+            _refuse_large_numbers(out)
             maker.refuse_not_finite(out)
             signs = _signs((SUMS, CHUNK), sets.generator(seed + 1))
             digests = [Digest(o, signs) for o in out]
@@ -569,6 +578,17 @@ class Condenser:
                          "perturbed runs beyond %d" % self.run.runs,
                          "values of elements outside of the windows"],
         }
+
+
+def _refuse_large_numbers(outputs):
+    """Sums of whole numbers must be exact, in whatever order."""
+    for i, out in enumerate(outputs):
+        if out.dtype == torch.int64 and out.numel() and \
+                max(int(out.max()), -int(out.min())) >= NUMBER_MAX:
+            raise Refused("unsupported", "output %d has whole numbers of 2^40 "
+                          "and more, which sums do not hold, and its data are "
+                          "too large to be kept; choose smaller sizes with "
+                          "--set" % i)
 
 
 def _named(what, values):

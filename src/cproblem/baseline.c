@@ -153,8 +153,15 @@ static enum kf_code check_values(const struct live *b,
 			kf_compare_run(&req, &found);
 		if (found.end == KF_COMPARE_GOOD)
 			continue;
-		kf_compare_index(info->rank, info->shape, found.worst_count ?
-				 found.worst[0].index : 0, index);
+		if (!found.worst_count)
+			return kf_fail(err, KF_E_UNAVAIL, "problem %s: its "
+				       "reference, compiled as programs are, "
+				       "gives other values than are expected: "
+				       "output %s: %s; judge with --baseline "
+				       "none", b->base.name, info->name,
+				       found.pattern);
+		kf_compare_index(info->rank, info->shape, found.worst[0].index,
+				 index);
 		return kf_fail(err, KF_E_UNAVAIL, "problem %s: its reference, "
 			       "compiled as programs are, gives other values "
 			       "than are expected: output %s at %s is %.9g, "

@@ -21,6 +21,9 @@
 #define GROW 4096u
 #define FACTORS 512u
 #define ONE 4096.0f
+#define NUMBER_MAX (INT64_C(1) << 40)	/* so many of these add up exactly */
+#define ENTRY_TRIES 6u		/* until its inputs lie in their domain */
+#define PART (INT64_C(1) << 20)	/* elements for one thread */
 
 static const char *const set_kind[KF_CONDENSED_SETS] = {
 	"declared", "changed", "declared", "zero_mean", "tail", "large",
@@ -29,7 +32,7 @@ static const char *const set_kind[KF_CONDENSED_SETS] = {
 
 /* Numbers of generators; those of sets.c are smaller. */
 enum purpose { OF_OTHERS = 10000, OF_COLUMNS = 11000, OF_ROWS = 12000,
-	       OF_PLACES = 13000, OF_SIGNS = 14000, OF_NEAR = 15000 };
+	       OF_PLACES = 13000, OF_NEAR = 14000 };
 
 /* --- begin and end -------------------------------------------------------- */
 
@@ -48,7 +51,7 @@ static void condenser_init(struct kf_condenser *c, struct kf_maker *m)
 	};
 	for (size_t i = 0; i < p->out.count; i++)
 		kf_windows_choose(&c->output[i], p->out.at[i].info.numel,
-				  kf_values_rng(kf_maker_seed(m), i));
+				  kf_values_rng(kf_maker_seed(), i));
 }
 
 static void condenser_release(struct kf_condenser *c)
@@ -106,19 +109,19 @@ static void sample_init(const struct kf_condenser *c, const char *kind,
 {
 	const struct kf_cproblem *p = &c->m->problem;
 	bool stock = strcmp(kind, "stock") == 0;
-	struct kf_rng rng;
 
 	*s = (struct kf_sample) {
-		.kind = kind, .seed = kf_maker_seed(c->m), .stock = stock,
+		.kind = kind, .seed = kf_maker_seed(), .stock = stock,
 		.first = !stock && !json_array_size(c->m->sets),
 		.fresh = kf_alloc((p->in.count + 1) * sizeof(s->fresh[0])),
 		.other = kf_alloc((p->in.count + 1) * sizeof(s->other[0])),
 		.signs = kf_alloc(KF_CHUNK_SUMS * KF_CHUNK),
 		.kept = kf_alloc((p->out.count + 1) * sizeof(s->kept[0])),
 	};
-	rng = kf_values_rng(s->seed, OF_SIGNS);
+	/* They follow from no seed: inputs may tell theirs. */
+	kf_random_bytes(s->signs, KF_CHUNK_SUMS * KF_CHUNK);
 	for (int i = 0; i < KF_CHUNK_SUMS * KF_CHUNK; i++)
-		s->signs[i] = kf_rng_below(&rng, 2) ? 1 : -1;
+		s->signs[i] = s->signs[i] & 1 ? 1 : -1;
 	for (size_t i = 0; i < p->out.count; i++)
 		kept_init(&c->output[i], &p->out.at[i], stock, &s->kept[i]);
 }
@@ -141,6 +144,14 @@ static void sample_release(const struct kf_condenser *c, struct kf_sample *s)
 }
 
 /* --- inputs --------------------------------------------------------------- */
+
+static bool has_floating(const struct kf_condenser *c)
+{
+	for (size_t i = 0; i < c->m->problem.in.count; i++)
+		if (kf_is_floating(&c->m->problem.in.at[i]))
+			return true;
+	return false;
+}
 
 static float *factors(unsigned base, int64_t count, float times,
 		      struct kf_rng rng)
@@ -187,19 +198,43 @@ static void make_factors(const struct kf_condenser *c, struct kf_sample *s,
 	s->fresh[i] = (struct kf_fresh) { .column = column, .row = row };
 }
 
+struct adding {
+	const struct kf_tensor_info *info;
+	const void *data;
+	double *part;		/* sums */
+};
+
+static void add_part(void *arg, size_t part)
+{
+	const struct adding *a = arg;
+	int64_t first = (int64_t)part * PART, end = first + PART;
+
+	for (int64_t k = first; k < end && k < a->info->numel; k++)
+		a->part[part] += kf_element(a->info->dtype, a->data, k);
+}
+
 static double mean_of(const struct kf_tensor_info *info, const void *data)
 {
+	size_t parts = (size_t)((info->numel + PART - 1) / PART);
+	struct adding adding = {
+		info, data, kf_alloc((parts + 1) * sizeof(double)),
+	};
 	double sum = 0;
 
-	for (int64_t k = 0; k < info->numel; k++)
-		sum += kf_element(info->dtype, data, k);
+	kf_parallel(parts, add_part, &adding);
+	for (size_t i = 0; i < parts; i++)
+		sum += adding.part[i];
+	free(adding.part);
 	return sum / (double)info->numel;
 }
 
+/* Whole numbers, which are not made of one another: new ones, but for the first
+ * set and the one that repeats it. */
 static enum kf_code make_others(const struct kf_condenser *c,
 				struct kf_sample *s, struct kf_err *err)
 {
 	const struct kf_ctensors *in = &c->m->problem.in;
+	bool kept = s->first || strcmp(s->kind, "changed") == 0;
 
 	for (size_t i = 0; i < in->count; i++) {
 		struct kf_rng rng = kf_values_rng(s->seed, OF_OTHERS + i);
@@ -207,7 +242,9 @@ static enum kf_code make_others(const struct kf_condenser *c,
 		if (kf_is_floating(&in->at[i]))
 			continue;
 		s->other[i] = kf_alloc(in->at[i].info.bytes);
-		if (!kf_values_make(&in->at[i], &rng, s->other[i]))
+		if (kept)
+			memcpy(s->other[i], c->base[i], in->at[i].info.bytes);
+		else if (!kf_values_make(&in->at[i], &rng, s->other[i]))
 			return kf_fail(err, KF_E_INPUT, "problem %s: values of "
 				       "input %s hardly ever lie in its domain",
 				       c->m->name, in->at[i].info.name);
@@ -275,9 +312,12 @@ static struct kf_cref *wide_of(const struct kf_condenser *c)
 static void cut_wide(const struct kf_condenser *c, size_t i, double *to)
 {
 	const struct kf_cref *wide = wide_of(c);
+	const struct kf_sampled *o = &c->output[i];
 
-	kf_windows_cut(&c->output[i], wide->shapes.out[i].dtype,
-		       kf_cref_out(wide, i), to);
+	for (int64_t k = 0; k < o->count * o->length; k++)
+		to[k] = kf_element(wide->shapes.out[i].dtype,
+				   kf_cref_out(wide, i),
+				   o->at[k / o->length] + k % o->length);
 }
 
 static enum kf_code call(struct kf_condenser *c, struct kf_sample *s,
@@ -287,8 +327,28 @@ static enum kf_code call(struct kf_condenser *c, struct kf_sample *s,
 	struct kf_cref_end end;
 	enum kf_code code = kf_cref_call(reference, data, &end, err);
 
-	return code ? code : kf_maker_end(c->m, s->stock ? "declared" : s->kind,
-					  &end, s->why, err);
+	return code ? code : kf_maker_end(c->m, s->first, &end, s->why, err);
+}
+
+/* Sums of whole numbers must be exact, in whatever order. */
+static void look_at_numbers(const struct kf_condenser *c, struct kf_sample *s)
+{
+	const struct kf_ctensors *out = &c->m->problem.out;
+
+	for (size_t i = 0; i < out->count; i++) {
+		const struct kf_tensor_info *info = &out->at[i].info;
+		const int64_t *number = c->expect[i];
+
+		for (int64_t k = 0; info->dtype == KF_I64 &&
+		     k < info->numel; k++)
+			if (number[k] >= NUMBER_MAX ||
+			    number[k] <= -NUMBER_MAX) {
+				snprintf(s->why, sizeof(s->why), "output %s "
+					 "has whole numbers of 2^40 and more, "
+					 "which sums do not hold", info->name);
+				return;
+			}
+	}
 }
 
 /* All of the outputs, and their windows. */
@@ -310,12 +370,11 @@ static enum kf_code run_real(struct kf_condenser *c, struct kf_sample *s,
 		kf_windows_cut(&c->output[i], out->at[i].info.dtype,
 			       c->expect[i], s->kept[i].expect);
 	}
+	look_at_numbers(c, s);
 	kf_answer_not_finite(&c->m->problem, &answer, words);
-	if (!words[0])
-		goto out;
-	if (s->stock || strcmp(s->kind, "declared") == 0)
+	if (words[0] && s->first)
 		code = kf_maker_refuse_not_finite(c->m, &answer, err);
-	else
+	else if (words[0])
 		snprintf(s->why, sizeof(s->why), "the reference is not finite "
 			 "there: %s", words);
 out:
@@ -341,7 +400,12 @@ static enum kf_code run_exact(struct kf_condenser *c, struct kf_sample *s,
 				snprintf(s->why, sizeof(s->why), "in double "
 					 "the reference is not finite there");
 	}
-	return code;
+	if (code || !s->why[0] || !s->first)
+		return code;
+	kf_maker_refused(c->m, "non_finite", (double)NAN, KF_E_INPUT);
+	return kf_fail(err, KF_E_INPUT, "problem %s: on its own inputs the "
+		       "reference is not finite when kf_real is double",
+		       c->m->name);
 }
 
 /* near: of the perturbed data in real; wide: likewise in double. */
@@ -429,6 +493,42 @@ static enum kf_code run_spread(struct kf_condenser *c, struct kf_sample *s,
 
 /* --- sets and stock ------------------------------------------------------- */
 
+/* All that is kept of a case; why: it cannot be used. */
+static enum kf_code make_case(struct kf_condenser *c, struct kf_sample *s,
+			      struct kf_err *err)
+{
+	const size_t outputs = c->m->problem.out.count;
+	enum kf_code code = make_data(c, s, err);
+
+	if (!code && !s->why[0])
+		code = run_real(c, s, err);
+	if (!code && !s->why[0] && !s->stock)
+		code = run_exact(c, s, err);
+	if (!code && !s->why[0] && !s->stock)
+		code = run_spread(c, s, err);
+	for (size_t i = 0; i < outputs && !code && !s->why[0] && s->stock; i++)
+		kf_condensed_sums(c, s, i, NULL);
+	for (size_t i = 0; i < outputs && !code && !s->why[0]; i++)
+		if (!kf_condensed_scale(c, s, i))
+			snprintf(s->why, sizeof(s->why), "squares of output "
+				 "%s are too large for sums of them",
+				 c->m->problem.out.at[i].info.name);
+	if (!code && !s->why[0] && strcmp(s->kind, "large") == 0 &&
+	    kf_condensed_flat(c, s))
+		snprintf(s->why, sizeof(s->why), "every output is one number "
+			 "there, whatever the inputs");
+	return code;
+}
+
+static enum kf_code refuse(const struct kf_condenser *c, const char *why,
+			   struct kf_err *err)
+{
+	kf_maker_refused(c->m, "unsupported", (double)NAN, KF_E_INPUT);
+	return kf_fail(err, KF_E_INPUT, "problem %s: its data are too large to "
+		       "be kept, and cannot be made of one another: %s; choose "
+		       "smaller sizes with --set or --size", c->m->name, why);
+}
+
 /* why: it is left out. */
 static enum kf_code try_set(struct kf_condenser *c, const char *kind,
 			    char why[KF_WHY], struct kf_err *err)
@@ -438,21 +538,9 @@ static enum kf_code try_set(struct kf_condenser *c, const char *kind,
 	enum kf_code code;
 
 	sample_init(c, kind, &s);
-	code = make_data(c, &s, err);
-	if (!code && !s.why[0])
-		code = run_real(c, &s, err);
-	if (!code && !s.why[0])
-		code = run_exact(c, &s, err);
-	if (!code && !s.why[0])
-		code = run_spread(c, &s, err);
-	if (!code && !s.why[0] && strcmp(kind, "large") == 0 &&
-	    kf_condensed_flat(c, &s))
-		snprintf(s.why, sizeof(s.why), "every output is one number "
-			 "there, whatever the inputs");
+	code = make_case(c, &s, err);
 	snprintf(why, KF_WHY, "%s", s.why);
 	if (!code && !s.why[0]) {
-		for (size_t i = 0; i < c->m->problem.out.count; i++)
-			kf_condensed_scale(c, &s, i);
 		kf_maker_note_set(c->m, kind, s.seed);
 		code = kf_condensed_write_case(c, &s, number, err);
 	}
@@ -460,55 +548,64 @@ static enum kf_code try_set(struct kf_condenser *c, const char *kind,
 	return code;
 }
 
+static unsigned other_factor(unsigned factor)
+{
+	return factor == SHRINK ? GROW : SHRINK;
+}
+
 /* Ordinary data that are not to be had by smaller factors may be by larger. */
 static enum kf_code make_set(struct kf_condenser *c, const char *kind,
 			     struct kf_err *err)
 {
-	bool declared = strcmp(kind, "declared") == 0;
+	bool first = !json_array_size(c->m->sets), declared;
+	unsigned before = c->factor;
 	char why[KF_WHY];
-	enum kf_code code = try_set(c, kind, why, err);
+	enum kf_code code;
 
-	if (!code && why[0] && c->factor == SHRINK &&
+	if (strcmp(kind, "changed") == 0 && !has_floating(c))
+		kind = "declared";	/* whole numbers are made anew */
+	declared = strcmp(kind, "declared") == 0;
+	code = try_set(c, kind, why, err);
+	if (!code && why[0] && !first &&
 	    (declared || strcmp(kind, "changed") == 0)) {
-		c->factor = GROW;
+		c->factor = other_factor(before);
 		code = try_set(c, kind, why, err);
+		if (why[0])
+			c->factor = before;
 	}
 	if (code || !why[0])
 		return code;
+	if (declared)
+		return refuse(c, why, err);
 	kf_maker_note_dropped(c->m, kind, why);
-	if (!declared)
-		return KF_OK;
-	kf_maker_refused(c->m, "unsupported", (double)NAN, KF_E_INPUT);
-	return kf_fail(err, KF_E_INPUT, "problem %s: its data are too large to "
-		       "be kept, and cannot be made of one another: %s; choose "
-		       "smaller sizes with --set or --size", c->m->name, why);
+	return KF_OK;
 }
 
+/* An entry in a narrow domain may take more than one try. */
 static enum kf_code make_entry(struct kf_condenser *c, size_t number,
 			       struct kf_err *err)
 {
-	struct kf_sample s;
-	enum kf_code code;
+	unsigned before = c->factor;
+	char why[KF_WHY] = "";
+	enum kf_code code = KF_OK;
+	bool made = false;
 
-	sample_init(c, "stock", &s);
-	code = make_data(c, &s, err);
-	if (!code && s.why[0])
-		code = kf_fail(err, KF_E_INPUT, "problem %s: its data are too "
-			       "large to be kept, and cannot be made of one "
-			       "another: %s; choose smaller sizes with --set "
-			       "or --size", c->m->name, s.why);
-	if (!code)
-		code = run_real(c, &s, err);
-	for (size_t i = 0; !code && i < c->m->problem.out.count; i++) {
-		kf_condensed_sums(c, &s, i, NULL);
-		kf_condensed_scale(c, &s, i);
+	for (unsigned i = 0; i < ENTRY_TRIES && !code && !made; i++) {
+		struct kf_sample s;
+
+		c->factor = i % 2 ? other_factor(before) : before;
+		sample_init(c, "stock", &s);
+		code = make_case(c, &s, err);
+		made = !code && !s.why[0];
+		if (made) {
+			kf_maker_note_stock(c->m, s.seed);
+			code = kf_condensed_write_case(c, &s, number, err);
+		}
+		snprintf(why, sizeof(why), "%s", s.why);
+		sample_release(c, &s);
 	}
-	if (!code) {
-		kf_maker_note_stock(c->m, s.seed);
-		code = kf_condensed_write_case(c, &s, number, err);
-	}
-	sample_release(c, &s);
-	return code;
+	c->factor = before;
+	return code || made ? code : refuse(c, why, err);
 }
 
 size_t kf_stock_count(const struct kf_maker *m)
@@ -529,7 +626,7 @@ enum kf_code kf_maker_condensed(struct kf_maker *m, struct kf_err *err)
 	enum kf_code code;
 
 	condenser_init(&c, m);
-	code = kf_maker_inputs(m, kf_maker_seed(m), c.base, err);
+	code = kf_maker_inputs(m, kf_maker_seed(), c.base, err);
 	if (!code)
 		code = kf_condensed_write_base(&c, err);
 	if (!code)

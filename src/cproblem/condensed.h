@@ -81,8 +81,9 @@ void kf_windows_cut(const struct kf_sampled *o, enum kf_dtype dtype,
  * perturbed data, or NULL. */
 void kf_condensed_sums(const struct kf_condenser *c, struct kf_sample *s,
 		       size_t i, const void *near);
-/* The scales of the sums; of the first set also what the stock is held to. */
-void kf_condensed_scale(struct kf_condenser *c, struct kf_sample *s, size_t i);
+/* The scales of the sums; of the first set also what the stock is held to.
+ * False where one is not finite. */
+bool kf_condensed_scale(struct kf_condenser *c, struct kf_sample *s, size_t i);
 /* Would one number for each output be right? */
 bool kf_condensed_flat(const struct kf_condenser *c, const struct kf_sample *s);
 

@@ -182,15 +182,16 @@ static double kappa_of(const struct kf_sampled *o, enum kf_dtype dtype,
 	return most;
 }
 
-void kf_condensed_scale(struct kf_condenser *c, struct kf_sample *s, size_t i)
+bool kf_condensed_scale(struct kf_condenser *c, struct kf_sample *s, size_t i)
 {
 	const struct kf_tensor_info *info = &c->m->problem.out.at[i].info;
 	struct kf_sampled *o = &c->output[i];
 	struct kf_kept *k = &s->kept[i];
 	double kappa = o->kappa;
+	bool finite = true;
 
 	if (!k->energy)
-		return;		/* sums of whole numbers are equal */
+		return true;	/* sums of whole numbers are equal */
 	if (!s->stock)
 		kappa = kappa_of(o, info->dtype, k);
 	for (int64_t n = 0; n < kf_chunks_of(info->numel); n++) {
@@ -199,12 +200,14 @@ void kf_condensed_scale(struct kf_condenser *c, struct kf_sample *s, size_t i)
 		if (s->stock)
 			energy = fmax(energy, o->reaction[n]);
 		k->scale[n] = sqrt(energy * kappa);
+		finite &= isfinite(k->scale[n]);
 	}
-	if (!s->first)
-		return;
+	if (!s->first || !finite)
+		return finite;
 	o->kappa = kappa;	/* what the stock is held to */
 	o->reaction = k->reaction;
 	k->reaction = NULL;
+	return true;
 }
 
 bool kf_condensed_flat(const struct kf_condenser *c, const struct kf_sample *s)

@@ -150,14 +150,14 @@ double kf_maker_condensed_bytes(const struct kf_maker *m)
 	return bytes_of(&p->in) + 2 * bytes_of(&p->weight) + cases * each;
 }
 
-/* Here inputs three times, outputs in their type twice and in double once, when
- * both forms are compared; in the two workers once and once in double. */
+/* Inputs three times; outputs in their type twice and once in double, when both
+ * forms are compared; in the worker of each form once, of double as large. */
 double kf_maker_condensed_memory(const struct kf_maker *m)
 {
 	const struct kf_cproblem *p = &m->problem;
 	double in = bytes_of(&p->in), out = bytes_of(&p->out);
 	double weights = bytes_of(&p->weight), times = m->oracle.wide ? 3 : 1;
 
-	return (3 + times) * in + (2 + times - 1 + times) * out +
-		(3 + times) * weights;
+	return (3 + times) * (in + weights) +
+		(2 + (m->oracle.wide ? 2 : 1) + times) * out;
 }

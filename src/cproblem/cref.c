@@ -1,9 +1,12 @@
 #include "cproblem/cref.h"
 
+#include "base/parallel.h"
+
 #define CALL_NS_MAX (60 * KF_NS_PER_S)	/* slower ones cannot be judged */
 #define PREPARE_NS (30 * KF_NS_PER_S)
 #define PROCESS_NS (60 * KF_NS_PER_S)	/* beside its calls */
 #define WORDS_MAX 96
+#define PART (INT64_C(1) << 20)	/* elements for one thread */
 
 const char *const kf_cref_command[] = {
 	"{compiler}", "-std=gnu11", "-O2", "-ffp-contract=off", "-fopenmp",
@@ -221,16 +224,28 @@ static enum kf_code start(struct kf_cref *r, struct kf_cref_end *end,
 	return code;
 }
 
+struct widening { double *to; const float *from; int64_t numel; };
+
+static void widen_part(void *arg, size_t part)
+{
+	const struct widening *w = arg;
+	int64_t first = (int64_t)part * PART, end = first + PART;
+
+	for (int64_t i = first; i < end && i < w->numel; i++)
+		w->to[i] = (double)w->from[i];
+}
+
 /* Widens where the reference's type is the wider one. */
 static void write_tensor(void *to, const struct kf_tensor_info *as,
 			 const void *from, const struct kf_tensor_info *own)
 {
-	if (as->dtype == own->dtype) {
-		memcpy(to, from, own->bytes);
-		return;
-	}
-	for (int64_t i = 0; i < own->numel; i++)
-		((double *)to)[i] = (double)((const float *)from)[i];
+	struct widening w = { to, from, own->numel };
+
+	if (as->dtype == own->dtype)
+		kf_parallel_copy(to, from, own->bytes);
+	else
+		kf_parallel((size_t)((own->numel + PART - 1) / PART),
+			    widen_part, &w);
 }
 
 static enum kf_code prepare(struct kf_cref *r,
@@ -280,8 +295,8 @@ static enum kf_code forward(struct kf_cref *r,
 
 	if (now_ns >= r->deadline_ns) {
 		end->code = KF_E_TIMEOUT;
-		snprintf(end->text, sizeof(end->text), "all its calls together "
-			 "took longer than %.3g s",
+		snprintf(end->text, sizeof(end->text), "all its calls, and "
+			 "making the data for them, took longer than %.3g s",
 			 (double)r->spec->timeout_ns / 1e9);
 		return KF_OK;
 	}

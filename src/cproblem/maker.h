@@ -19,7 +19,6 @@ struct kf_maker {
 	struct kf_cref real, wide;	/* owned; wide only for float32 */
 	struct kf_oracle oracle;
 	void **weight;			/* owned; the declared ones */
-	struct kf_rng rng;		/* of seeds */
 	json_t *sets, *stock;		/* owned; of seeds.json */
 	json_t *kinds;			/* owned; names of the sets */
 	json_t *dropped, *notes;	/* owned */
@@ -35,8 +34,9 @@ struct kf_maker {
 
 #define KF_WEIGHTS_DECLARED 1u	/* their weights_id */
 
-/* A seed that fits into JSON. */
-uint64_t kf_maker_seed(struct kf_maker *m);
+/* A seed that fits into JSON. None follows from another: inputs of one case may
+ * tell its own. */
+uint64_t kf_maker_seed(void);
 /* Keeps why the problem is refused, and gives code back. ratio: so many times
  * too large, NaN if unknown. */
 enum kf_code kf_maker_refused(struct kf_maker *m, const char *kind,
@@ -54,9 +54,9 @@ KF_MUST_CHECK enum kf_code kf_maker_refuse_not_finite(struct kf_maker *m,
 /* What keeping all data would take, and the bytes of inputs and outputs. */
 double kf_maker_whole_bytes(const struct kf_maker *m, double *each_bytes);
 
-/* What a call of the reference on a set came to: on declared data an error is
- * the problem's, on others why says that the set is left out. */
-KF_MUST_CHECK enum kf_code kf_maker_end(struct kf_maker *m, const char *kind,
+/* What a call of the reference came to: on the problem's own data an error is
+ * the problem's, on others why says that they cannot be used. */
+KF_MUST_CHECK enum kf_code kf_maker_end(struct kf_maker *m, bool own,
 		const struct kf_cref_end *end, char why[KF_WHY],
 		struct kf_err *err);
 /* why, unless it is there already, if data leave their domain. */

@@ -3,8 +3,12 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 
+#include "base/parallel.h"
 #include "evaluate/compare.h"
+
+#define PART (INT64_C(1) << 20)	/* elements for one thread */
 
 /* --- memory -------------------------------------------------------------- */
 
@@ -103,26 +107,54 @@ enum kf_code kf_oracle_run(struct kf_oracle *o,
 	return code;
 }
 
+struct finite {
+	const struct kf_tensor_info *info;
+	const void *expect;
+	const double *exact;	/* or NULL */
+	atomic_llong first;	/* that is not finite */
+};
+
+static bool is_finite(const struct finite *f, int64_t k)
+{
+	return isfinite(kf_element(f->info->dtype, f->expect, k)) &&
+		(!f->exact || isfinite(f->exact[k]));
+}
+
+static void look_part(void *arg, size_t part)
+{
+	struct finite *f = arg;
+	int64_t k = (int64_t)part * PART, end = k + PART;
+	long long before;
+
+	end = end < f->info->numel ? end : f->info->numel;
+	while (k < end && is_finite(f, k))
+		k++;
+	before = atomic_load(&f->first);
+	while (k < end && k < before &&
+	       !atomic_compare_exchange_weak(&f->first, &before, k))
+		;
+}
+
 void kf_answer_not_finite(const struct kf_cproblem *problem,
 			  const struct kf_answer *answer, char words[256])
 {
 	words[0] = '\0';
-	for (size_t i = 0; i < problem->out.count; i++) {
+	for (size_t i = 0; i < problem->out.count && !words[0]; i++) {
 		const struct kf_tensor_info *info = &problem->out.at[i].info;
+		struct finite f = { .info = info, .expect = answer->expect[i],
+				    .exact = answer->exact[i] };
 		char index[128];
 
-		for (int64_t k = 0; k < info->numel && is_floating(
-		     &problem->out.at[i]); k++) {
-			if (isfinite(kf_element(info->dtype,
-						answer->expect[i], k)) &&
-			    (!answer->exact[i] ||
-			     isfinite(answer->exact[i][k])))
-				continue;
-			kf_compare_index(info->rank, info->shape, k, index);
-			snprintf(words, 256, "output %s at index %s",
-				 info->name, index);
-			return;
-		}
+		if (!is_floating(&problem->out.at[i]))
+			continue;
+		atomic_init(&f.first, info->numel);
+		kf_parallel((size_t)((info->numel + PART - 1) / PART),
+			    look_part, &f);
+		if (f.first == info->numel)
+			continue;
+		kf_compare_index(info->rank, info->shape, f.first, index);
+		snprintf(words, 256, "output %s at index %s", info->name,
+			 index);
 	}
 }
 

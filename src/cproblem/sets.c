@@ -32,9 +32,12 @@ enum purpose { OF_INPUTS = 0, OF_CHANGE = 1000, OF_WEIGHTS = 2000,
 	       OF_VARY = 3000, OF_SPREAD = 4000, OF_OTHERS = 5000,
 	       OF_FEW = 6000 };
 
-uint64_t kf_maker_seed(struct kf_maker *m)
+uint64_t kf_maker_seed(void)
 {
-	return kf_rng_next(&m->rng) >> 2;
+	uint64_t seed;
+
+	kf_random_bytes(&seed, sizeof(seed));
+	return seed >> 2;
 }
 
 enum kf_code kf_maker_refused(struct kf_maker *m, const char *kind,
@@ -200,7 +203,7 @@ static enum kf_code try_few(struct kf_maker *m, struct set *s, int64_t one_in,
 {
 	const struct kf_ctensors *list = &m->problem.in;
 	struct kf_cref_data data = { s->in, m->weight, KF_WEIGHTS_DECLARED };
-	uint64_t seed = kf_maker_seed(m);
+	uint64_t seed = kf_maker_seed();
 	enum kf_code code = kf_maker_inputs(m, m->first_seed, s->in, err);
 
 	if (!code)
@@ -266,13 +269,13 @@ static enum kf_code make_data(struct kf_maker *m, struct set *s,
 	return KF_OK;
 }
 
-enum kf_code kf_maker_end(struct kf_maker *m, const char *kind,
+enum kf_code kf_maker_end(struct kf_maker *m, bool own,
 			  const struct kf_cref_end *end, char why[KF_WHY],
 			  struct kf_err *err)
 {
 	if (!end->code)
 		return KF_OK;
-	if (end->code != KF_E_INPUT || strcmp(kind, "declared") == 0)
+	if (end->code != KF_E_INPUT || own)
 		return kf_maker_refuse(m, end, err);
 	snprintf(why, KF_WHY, "%s", end->text);
 	return KF_OK;
@@ -293,6 +296,11 @@ static void look_at_scaled(const struct kf_maker *m, struct set *s)
 			 "its way there");
 }
 
+static bool is_declared(const struct set *s)
+{
+	return strcmp(s->kind, "declared") == 0;
+}
+
 static enum kf_code run_set(struct kf_maker *m, struct set *s,
 			    struct kf_err *err)
 {
@@ -303,10 +311,10 @@ static enum kf_code run_set(struct kf_maker *m, struct set *s,
 	code = kf_oracle_run(&m->oracle, &s->data, true, &s->answer, &end,
 			     err);
 	if (!code)
-		code = kf_maker_end(m, s->kind, &end, s->why, err);
+		code = kf_maker_end(m, is_declared(s), &end, s->why, err);
 	if (code || s->why[0])
 		return code;
-	if (strcmp(s->kind, "declared") == 0)
+	if (is_declared(s))
 		code = kf_maker_refuse_not_finite(m, &s->answer, err);
 	kf_answer_not_finite(&m->problem, &s->answer, words);
 	if (!code && words[0])
@@ -318,7 +326,7 @@ static enum kf_code run_set(struct kf_maker *m, struct set *s,
 				kf_values_rng(s->seed, OF_SPREAD), &s->answer,
 				&end, err);
 	if (!code)
-		code = kf_maker_end(m, s->kind, &end, s->why, err);
+		code = kf_maker_end(m, is_declared(s), &end, s->why, err);
 	if (!code && !s->why[0])
 		look_at_scaled(m, s);
 	return code;
@@ -373,7 +381,7 @@ static enum kf_code find_matters(struct kf_maker *m, const struct set *s,
 	const struct kf_cproblem *p = &m->problem;
 	void **in = kf_data_new(&p->in), **weight = kf_data_new(&p->weight);
 	size_t tried = 0, count = p->in.count + p->weight.count;
-	enum kf_code code = kf_maker_inputs(m, kf_maker_seed(m), in, err);
+	enum kf_code code = kf_maker_inputs(m, kf_maker_seed(), in, err);
 	char note[128];
 
 	for (size_t i = 0; i < p->in.count && !code && !spent(&budget); i++) {
@@ -464,7 +472,7 @@ static enum kf_code make_set(struct kf_maker *m, const char *kind,
 			     struct kf_err *err)
 {
 	const struct kf_cproblem *p = &m->problem;
-	struct set s = { .kind = kind, .seed = kf_maker_seed(m),
+	struct set s = { .kind = kind, .seed = kf_maker_seed(),
 			 .in = kf_data_new(&p->in) };
 	enum kf_code code;
 
@@ -583,13 +591,13 @@ enum kf_code kf_maker_stock(struct kf_maker *m, struct kf_err *err)
 	const struct kf_cproblem *p = &m->problem;
 	struct entry e = { kf_data_new(&p->in), kf_data_new(&p->in),
 			   { 0 }, true };
-	enum kf_code code = kf_maker_inputs(m, kf_maker_seed(m), e.same, err);
+	enum kf_code code = kf_maker_inputs(m, kf_maker_seed(), e.same, err);
 	size_t each_bytes;
 
 	kf_answer_init(p, false, &e.answer);
 	m->stock_count = kf_maker_stock_count(m, &each_bytes);
 	for (size_t i = 0; i < m->stock_count && !code; i++) {
-		uint64_t seed = kf_maker_seed(m);
+		uint64_t seed = kf_maker_seed();
 
 		code = make_entry(m, &e, seed, err);
 		if (!code)

@@ -1,9 +1,12 @@
 #include "cproblem/values.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
+#include "base/parallel.h"
 #include "evaluate/compare.h"
 
+#define PART (INT64_C(1) << 20)	/* elements for one thread */
 #define DRAWS_MAX 1000		/* for one element, until it is in the domain */
 
 double kf_normal_next(struct kf_normal *normal, struct kf_rng *rng)
@@ -72,6 +75,54 @@ static bool is_floating(const struct kf_ctensor *t)
 	return t->info.dtype >= KF_F16;
 }
 
+/* --- in parts ------------------------------------------------------------ */
+
+/* Many elements at once. Each part has a generator of its own; the first goes
+ * on with the one that was given, so that small tensors have always the same
+ * numbers. */
+struct all {
+	const struct kf_ctensor *t;
+	struct kf_rng *rng;
+	uint64_t seed;		/* of the other parts */
+	const void *from;
+	void *data;
+	double step;
+	atomic_llong first;	/* element that is wrong; numel: none */
+};
+
+static int64_t part_end(const struct all *all, size_t part)
+{
+	int64_t end = ((int64_t)part + 1) * PART;
+
+	return end < all->t->info.numel ? end : all->t->info.numel;
+}
+
+static struct kf_rng part_rng(const struct all *all, size_t part)
+{
+	return part ? kf_values_rng(all->seed, part) : *all->rng;
+}
+
+static void note_first(struct all *all, int64_t i)
+{
+	long long before = atomic_load(&all->first);
+
+	while (i < before &&
+	       !atomic_compare_exchange_weak(&all->first, &before, i))
+		;
+}
+
+/* The first element that is wrong, or -1. */
+static int64_t run_parts(struct all *all, void (*work)(void *, size_t))
+{
+	const int64_t numel = all->t->info.numel;
+	struct kf_rng rng = { all->rng ? all->rng->state : 0 };
+
+	all->seed = kf_rng_next(&rng);
+	atomic_init(&all->first, numel);
+	kf_parallel((size_t)((numel + PART - 1) / PART), work, all);
+	return all->first < numel ? all->first : -1;
+}
+
 /* --- declared ------------------------------------------------------------ */
 
 struct draw {
@@ -129,31 +180,55 @@ static bool inside(const struct kf_values *values, double value)
 		value <= values->max;
 }
 
-bool kf_values_make(const struct kf_ctensor *t, struct kf_rng *rng,
-		    void *data)
+static void make_part(void *arg, size_t part)
 {
+	struct all *all = arg;
+	const struct kf_ctensor *t = all->t;
 	double (*one)(struct draw *) = draw_one[t->values.kind];
-	struct draw draw = { .values = &t->values, .rng = rng };
+	struct kf_rng rng = part_rng(all, part);
+	struct draw draw = { .values = &t->values, .rng = &rng };
 
-	for (int64_t i = 0; i < t->info.numel; i++) {
+	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++) {
 		double value = rounded(t->info.dtype, one(&draw));
 
 		for (int k = 0; !inside(&t->values, value); k++) {
-			if (k == DRAWS_MAX)
-				return false;
+			if (k == DRAWS_MAX) {
+				note_first(all, i);
+				return;
+			}
 			value = rounded(t->info.dtype, one(&draw));
 		}
-		kf_values_put(t->info.dtype, data, i, value);
+		kf_values_put(t->info.dtype, all->data, i, value);
 	}
-	return true;
+	if (part == 0)
+		*all->rng = rng;
+}
+
+bool kf_values_make(const struct kf_ctensor *t, struct kf_rng *rng,
+		    void *data)
+{
+	struct all all = { .t = t, .rng = rng, .data = data };
+
+	return run_parts(&all, make_part) < 0;
+}
+
+static void look_part(void *arg, size_t part)
+{
+	struct all *all = arg;
+
+	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++)
+		if (!inside(&all->t->values, kf_element(all->t->info.dtype,
+							all->from, i))) {
+			note_first(all, i);
+			return;
+		}
 }
 
 int64_t kf_values_outside(const struct kf_ctensor *t, const void *data)
 {
-	for (int64_t i = 0; i < t->info.numel; i++)
-		if (!inside(&t->values, kf_element(t->info.dtype, data, i)))
-			return i;
-	return -1;
+	struct all all = { .t = t, .from = data };
+
+	return run_parts(&all, look_part);
 }
 
 /* --- kinds of sets ------------------------------------------------------- */
@@ -316,17 +391,31 @@ void kf_values_vary(const struct kf_ctensor *t, struct kf_rng *rng,
 				     (0.75 + 0.5 * kf_rng_double(rng))));
 }
 
+static void perturb_part(void *arg, size_t part)
+{
+	struct all *all = arg;
+	const struct kf_ctensor *t = all->t;
+	struct kf_rng rng = part_rng(all, part);
+
+	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++) {
+		double sign = kf_rng_next(&rng) >> 63 ? all->step : -all->step;
+
+		put(t, all->data, i, held(&t->values, get(t, all->from, i) *
+					  (1 + sign)));
+	}
+	if (part == 0)
+		*all->rng = rng;
+}
+
 void kf_values_perturb(const struct kf_ctensor *t, double step,
 		       struct kf_rng *rng, const void *from, void *data)
 {
-	if (!is_floating(t) || t->info.structural) {
-		memcpy(data, from, t->info.bytes);
-		return;
-	}
-	for (int64_t i = 0; i < t->info.numel; i++) {
-		double sign = kf_rng_next(rng) >> 63 ? step : -step;
+	struct all all = {
+		.t = t, .rng = rng, .from = from, .data = data, .step = step,
+	};
 
-		put(t, data, i, held(&t->values,
-				     get(t, from, i) * (1 + sign)));
-	}
+	if (is_floating(t) && !t->info.structural)
+		run_parts(&all, perturb_part);
+	else
+		kf_parallel_copy(data, from, t->info.bytes);
 }

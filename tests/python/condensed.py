@@ -114,6 +114,20 @@ class Condensed(Case):
         self.assertGreaterEqual(float(self.inputs_of(
             "set-02.safetensors", "declared").min()), 1)
 
+    def test_what_fails_both_ways_decides_nothing(self):
+        # 0.75 and 1.25 times an element are outside, products of factors not.
+        info = self.condensed(model(
+            "return (x - 0.72).log() + (1.2 - x).sqrt()",
+            WIDE + " * 0.05 + 0.95"))
+        self.assertEqual(info["sets"][:2], ["declared", "declared"])
+        self.assertIn("changed", [d["kind"] for d in info["dropped"]])
+
+    def test_whole_numbers_that_do_not_add_up_are_refused(self):
+        result, _ = self.bundle(model(
+            "return (x * 2**50).long()", WIDE), bytes_whole=0)
+        self.assertEqual(result["error"]["kind"], "unsupported")
+        self.assertIn("2^40", result["error"]["text"])
+
     def test_small_outputs_are_kept_whole(self):
         info = self.condensed(model("return x.sum(), x.argmax(1)", WIDE))
         self.assertEqual(info["condensed"]["windows"], [1, 1])
