@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 
+#define SLICE_MS 1000000	/* of a long wait: what poll can count */
+
 uint64_t kf_now_ns(void)
 {
 	struct timespec t;
@@ -25,14 +27,16 @@ void kf_sleep_ns(uint64_t ns)
 bool kf_wait_readable(int fd, uint64_t timeout_ns)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	uint64_t end_ns = kf_now_ns() + timeout_ns, now_ns;
+	uint64_t start_ns = kf_now_ns(), spent_ns = 0;
 	int got;
 
 	do {
-		now_ns = kf_now_ns();
-		got = poll(&p, 1, now_ns >= end_ns ? 0 :
-			   (int)((end_ns - now_ns) / KF_NS_PER_MS) + 1);
-	} while (got < 0 && errno == EINTR);
+		uint64_t left_ms = (timeout_ns - spent_ns) / KF_NS_PER_MS + 1;
+
+		got = poll(&p, 1, left_ms > SLICE_MS ? SLICE_MS : (int)left_ms);
+		spent_ns = kf_now_ns() - start_ns;
+	} while ((got < 0 && errno == EINTR && spent_ns < timeout_ns) ||
+		 (got == 0 && spent_ns < timeout_ns));
 	return got > 0;
 }
 

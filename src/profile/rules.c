@@ -5,6 +5,7 @@
 /* A kernel with a smaller share is not worth a word. */
 #define SHARE_LEAST	0.10
 #define HIGH		60.0	/* per cent of a ceiling: it is what binds */
+#define BEATEN		1.1	/* a ceiling by more: it is not the one */
 
 /* What a rule looks at: one kernel, or the whole program where name is "". */
 struct look {
@@ -241,10 +242,11 @@ static bool at_compute(const struct look *l, struct kf_finding *f)
 	double share = most(of(l, "compute_throughput"),
 			    most(of(l, "fma_pipe"), of(l, "tensor_pipe")));
 
-	/* Over 1: with other units than the ceiling's, or fewer operations. */
+	/* Far over 1: with other units than the ceiling's, or fewer operations;
+	 * a little over it: the ceiling was measured. */
 	if (isnan(share) && !l->kernel[0] && l->roofline &&
-	    l->roofline->compute_share <= 1)
-		share = 100 * l->roofline->compute_share;
+	    l->roofline->compute_share <= BEATEN)
+		share = fmin(100 * l->roofline->compute_share, 100);
 	if (!at_least(share, HIGH))
 		return false;
 	f->weight = 0.3 * l->share * fmin(share, 100) / 100;

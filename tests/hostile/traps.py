@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import stat
+import sys
 import tempfile
 import threading
 import time
@@ -121,7 +122,7 @@ def picture(path):
 def own_groups():
     """Our own folder in the hierarchy of each controller, of control groups of
     version 1; none where there is no such hierarchy."""
-    points, found = {}, []
+    points, found = {}, {}
     for line in pathlib.Path("/proc/self/mountinfo").read_text(
             encoding="utf-8").splitlines():
         place, _, kind = line.partition(" - ")
@@ -134,8 +135,10 @@ def own_groups():
         _, names, path = line.split(":", 2)
         for name in set(names.split(",")) & set(CONTROLLERS) & set(points):
             root, point = points[name]
-            found.append(pathlib.Path(point + path.removeprefix(root)))
-    return found if len(found) == len(CONTROLLERS) else []
+            found[name] = pathlib.Path(point + path.removeprefix(root))
+    # Two controllers may share a hierarchy.
+    return sorted(set(found.values())) if len(found) == len(CONTROLLERS) \
+        else []
 
 
 def is_removed(group):
@@ -154,16 +157,19 @@ class GivenGroup:
     def __init__(self, user):
         self.folders = []
         name = f"kf-hostile-{os.getpid()}-{secrets.token_hex(4)}"
-        for own in own_groups():
-            folder = own / name
-            try:
+        try:
+            for own in own_groups():
+                folder = own / name
                 folder.mkdir()
-            except OSError:
-                self.close()
-                return
-            self.folders.append(folder)
-            for path in (folder, folder / "cgroup.procs", folder / "tasks"):
-                os.chown(path, user, user)
+                self.folders.append(folder)
+                for path in (folder, folder / "cgroup.procs",
+                             folder / "tasks"):
+                    os.chown(path, user, user)
+        except OSError:
+            self.close()
+        if not self.folders:
+            print("# no control group could be given to a user",
+                  file=sys.stderr)
 
     def enter(self):
         """With the process that calls it, which is root's."""
@@ -173,7 +179,8 @@ class GivenGroup:
     def close(self):
         for folder in self.folders:
             for path in [*folder.glob("kforge-*"), folder]:
-                within(functools.partial(is_removed, path))
+                if not within(functools.partial(is_removed, path)):
+                    print(f"# {path} could not be removed", file=sys.stderr)
         self.folders = []
 
 
