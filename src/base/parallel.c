@@ -48,6 +48,64 @@ void kf_parallel(size_t count, void (*work)(void *arg, size_t i), void *arg)
 		pthread_join(thread[i], NULL);
 }
 
+/* --- parts ---------------------------------------------------------------- */
+
+struct parts {
+	int64_t count, part;
+	void (*work)(void *arg, int64_t first, int64_t end);
+	int64_t (*look)(void *arg, int64_t first, int64_t end);
+	void *arg;
+	atomic_llong least;	/* that look gave */
+};
+
+static void take_least(struct parts *p, int64_t found)
+{
+	long long before = atomic_load(&p->least);
+
+	while (found >= 0 && found < before &&
+	       !atomic_compare_exchange_weak(&p->least, &before, found))
+		;
+}
+
+static void run_part(void *arg, size_t i)
+{
+	struct parts *p = arg;
+	int64_t first = (int64_t)i * p->part, left = p->count - first;
+	int64_t end = first + (left < p->part ? left : p->part);
+
+	if (p->look)
+		take_least(p, p->look(p->arg, first, end));
+	else
+		p->work(p->arg, first, end);
+}
+
+static size_t number_of(const struct parts *p)
+{
+	return (size_t)(p->count / p->part + (p->count % p->part != 0));
+}
+
+void kf_parallel_parts(int64_t count, int64_t part,
+		       void (*work)(void *arg, int64_t first, int64_t end),
+		       void *arg)
+{
+	struct parts p = { .count = count, .part = part, .work = work,
+			   .arg = arg };
+
+	kf_parallel(number_of(&p), run_part, &p);
+}
+
+int64_t kf_parallel_least(int64_t count, int64_t part,
+			  int64_t (*look)(void *arg, int64_t first,
+					  int64_t end), void *arg)
+{
+	struct parts p = { .count = count, .part = part, .look = look,
+			   .arg = arg };
+
+	atomic_init(&p.least, INT64_MAX);
+	kf_parallel(number_of(&p), run_part, &p);
+	return p.least < INT64_MAX ? p.least : -1;
+}
+
 /* --- bytes ---------------------------------------------------------------- */
 
 struct bytes {

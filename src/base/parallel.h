@@ -12,6 +12,17 @@
 
 void kf_parallel(size_t count, void (*work)(void *arg, size_t i), void *arg);
 
+/* The same for elements 0 to count, so many of them at a time as part says (at
+ * last fewer): first to end. */
+void kf_parallel_parts(int64_t count, int64_t part,
+		       void (*work)(void *arg, int64_t first, int64_t end),
+		       void *arg);
+/* The least number that look gives for any part, or -1: it gives -1 for a part
+ * in which it finds nothing. */
+int64_t kf_parallel_least(int64_t count, int64_t part,
+			  int64_t (*look)(void *arg, int64_t first,
+					  int64_t end), void *arg);
+
 /* memcpy, memcmp == 0, and the pattern again and again from the start of data;
  * on several processors where it is worth it. */
 void kf_parallel_copy(void *to, const void *from, size_t bytes);

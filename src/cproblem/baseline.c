@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cproblem/oracle.h"
-#include "evaluate/digest.h"
 #include "evaluate/expect.h"
 #include "problem/baseline.h"
 #include "problem/case.h"
@@ -131,6 +130,22 @@ static enum kf_code time_case(struct kf_baseline_process *process,
 	return code;
 }
 
+/* The worst element, or which sums are off. */
+static void say_where(const struct kf_tensor_info *info,
+		      const struct kf_compare *found, char *out, size_t size)
+{
+	char index[128];
+
+	if (!found->worst_count) {
+		snprintf(out, size, ": %s", found->pattern);
+		return;
+	}
+	kf_compare_index(info->rank, info->shape, found->worst[0].index,
+			 index);
+	snprintf(out, size, " at %s is %.9g, not %.9g", index,
+		 found->worst[0].got, found->worst[0].expect);
+}
+
 /* It is compiled as programs are, not as the expected values were: one that
  * computes something else, or computes nothing, is no measure of them. */
 static enum kf_code check_values(const struct live *b,
@@ -144,31 +159,18 @@ static enum kf_code check_values(const struct live *b,
 						kf_cref_out(&b->reference, i));
 		const struct kf_tensor_info *info = &bundle->out[i];
 		struct kf_compare found;
-		char index[128];
+		char where[KF_COMPARE_PATTERN + 128];
 
-		if (kase->digest)
-			kf_digest_compare(&req, &kase->digest[i], false,
-					  &found);
-		else
-			kf_compare_run(&req, &found);
+		kf_expect_compare(kase, i, &req, false, &found);
 		if (found.end == KF_COMPARE_GOOD)
 			continue;
-		if (!found.worst_count)
-			return kf_fail(err, KF_E_UNAVAIL, "problem %s: its "
-				       "reference, compiled as programs are, "
-				       "gives other values than are expected: "
-				       "output %s: %s; judge with --baseline "
-				       "none", b->base.name, info->name,
-				       found.pattern);
-		kf_compare_index(info->rank, info->shape, found.worst[0].index,
-				 index);
+		say_where(info, &found, where, sizeof(where));
 		return kf_fail(err, KF_E_UNAVAIL, "problem %s: its reference, "
 			       "compiled as programs are, gives other values "
-			       "than are expected: output %s at %s is %.9g, "
-			       "not %.9g; make it independent of the "
-			       "compiler's flags, or judge with --baseline "
-			       "none", b->base.name, info->name, index,
-			       found.worst[0].got, found.worst[0].expect);
+			       "than are expected: output %s%s; make it "
+			       "independent of the compiler's flags, or judge "
+			       "with --baseline none", b->base.name,
+			       info->name, where);
 	}
 	return KF_OK;
 }

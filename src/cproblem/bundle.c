@@ -81,18 +81,17 @@ static enum kf_code make_weights(struct kf_maker *m, struct kf_err *err)
 	return KF_OK;
 }
 
-double kf_maker_whole_bytes(const struct kf_maker *m, double *each_bytes)
+/* What keeping all data would take. */
+static double whole_bytes(const struct kf_maker *m)
 {
 	const struct kf_cproblem *p = &m->problem;
 	size_t each, count = kf_maker_stock_count(m, &each);
-	double scales = 0, weights = 0;
+	double scales = 0;
 
 	for (size_t i = 0; i < p->out.count; i++)
 		scales += 16 * (double)p->out.at[i].info.numel;
-	for (size_t i = 0; i < p->weight.count; i++)
-		weights += (double)p->weight.at[i].info.bytes;
-	*each_bytes = (double)each;
-	return (double)count * (double)each + 2 * weights +
+	return (double)count * (double)each +
+		2 * (double)kf_ctensors_bytes(&p->weight) +
 		(double)kf_maker_set_count * ((double)each + scales);
 }
 
@@ -100,11 +99,10 @@ double kf_maker_whole_bytes(const struct kf_maker *m, double *each_bytes)
 static enum kf_code check_size(struct kf_maker *m, struct kf_err *err)
 {
 	struct kf_bundle_limits limits;
-	double each, disk, room, memory, most;
+	double disk, room, memory, most;
 
 	kf_bundle_limits_find(m->spec, m->out_folder, &limits);
-	m->is_condensed = kf_maker_whole_bytes(m, &each) >
-		(double)limits.whole_bytes;
+	m->is_condensed = whole_bytes(m) > (double)limits.whole_bytes;
 	if (!m->is_condensed)
 		return KF_OK;
 	disk = kf_maker_condensed_bytes(m);
@@ -269,12 +267,7 @@ static enum kf_code check_double(struct kf_maker *m, void *const *in,
 	struct kf_answer answer;
 	enum kf_code code;
 
-	kf_answer_init(&m->problem, false, &answer);
-	for (size_t i = 0; i < out->count; i++)
-		if (out->at[i].info.dtype >= KF_F16)
-			answer.exact[i] = kf_alloc(
-				(size_t)out->at[i].info.numel *
-				sizeof(answer.exact[i][0]));
+	kf_answer_init(&m->problem, KF_ANSWER_EXACT, &answer);
 	code = kf_oracle_run(&m->oracle, &data, true, &answer, &end, err);
 	if (!code && end.code)
 		code = kf_maker_refuse(m, &end, err);
@@ -302,8 +295,8 @@ static enum kf_code check(struct kf_maker *m, struct kf_err *err)
 			       .other = kf_data_new(&p->in) };
 	enum kf_code code;
 
-	kf_answer_init(p, false, &twice.one);
-	kf_answer_init(p, false, &twice.two);
+	kf_answer_init(p, KF_ANSWER_EXPECT, &twice.one);
+	kf_answer_init(p, KF_ANSWER_EXPECT, &twice.two);
 	code = check_itself(m, &twice, err);
 	kf_answer_release(p, &twice.two);	/* large ones need the room */
 	if (!code)

@@ -9,8 +9,8 @@
 #include "problem/case.h"
 
 #define RUNS_MOST 4u		/* perturbed ones */
-#define STOCK_BYTES 12884901888.0	/* 12 GiB of inputs and outputs, though
-					   none are kept */
+#define STOCK_BYTES ((size_t)12 << 30)	/* of inputs and outputs, though none
+					   are kept */
 #define STOCK_MAX 12u
 #define STOCK_LEAST 4u
 #define STOCK_LIGHT 1u
@@ -23,7 +23,6 @@
 #define ONE 4096.0f
 #define NUMBER_MAX (INT64_C(1) << 40)	/* so many of these add up exactly */
 #define ENTRY_TRIES 6u		/* until its inputs lie in their domain */
-#define PART (INT64_C(1) << 20)	/* elements for one thread */
 
 static const char *const set_kind[KF_CONDENSED_SETS] = {
 	"declared", "changed", "declared", "zero_mean", "tail", "large",
@@ -145,14 +144,6 @@ static void sample_release(const struct kf_condenser *c, struct kf_sample *s)
 
 /* --- inputs --------------------------------------------------------------- */
 
-static bool has_floating(const struct kf_condenser *c)
-{
-	for (size_t i = 0; i < c->m->problem.in.count; i++)
-		if (kf_is_floating(&c->m->problem.in.at[i]))
-			return true;
-	return false;
-}
-
 static float *factors(unsigned base, int64_t count, float times,
 		      struct kf_rng rng)
 {
@@ -198,36 +189,6 @@ static void make_factors(const struct kf_condenser *c, struct kf_sample *s,
 	s->fresh[i] = (struct kf_fresh) { .column = column, .row = row };
 }
 
-struct adding {
-	const struct kf_tensor_info *info;
-	const void *data;
-	double *part;		/* sums */
-};
-
-static void add_part(void *arg, size_t part)
-{
-	const struct adding *a = arg;
-	int64_t first = (int64_t)part * PART, end = first + PART;
-
-	for (int64_t k = first; k < end && k < a->info->numel; k++)
-		a->part[part] += kf_element(a->info->dtype, a->data, k);
-}
-
-static double mean_of(const struct kf_tensor_info *info, const void *data)
-{
-	size_t parts = (size_t)((info->numel + PART - 1) / PART);
-	struct adding adding = {
-		info, data, kf_alloc((parts + 1) * sizeof(double)),
-	};
-	double sum = 0;
-
-	kf_parallel(parts, add_part, &adding);
-	for (size_t i = 0; i < parts; i++)
-		sum += adding.part[i];
-	free(adding.part);
-	return sum / (double)info->numel;
-}
-
 /* Whole numbers, which are not made of one another: new ones, but for the first
  * set and the one that repeats it. */
 static enum kf_code make_others(const struct kf_condenser *c,
@@ -265,7 +226,8 @@ static void fill(const struct kf_condenser *c, const struct kf_sample *s)
 		kf_case_input(shapes, &kase, i, c->given[i]);
 		if (strcmp(s->kind, "zero_mean") || !s->fresh[i].column)
 			continue;
-		s->fresh[i].shift = mean_of(&shapes->in[i], c->given[i]);
+		s->fresh[i].shift = kf_values_mean(&shapes->in[i],
+						   c->given[i]);
 		kf_case_input(shapes, &kase, i, c->given[i]);
 	}
 	free(in);
@@ -444,15 +406,11 @@ static enum kf_code run_near(struct kf_condenser *c, struct kf_sample *s,
 {
 	const struct kf_cproblem *p = &c->m->problem;
 	struct kf_cref *real = c->m->oracle.real;
-	struct kf_cref_data data = { .in = c->near, .weight = c->near_weight };
+	struct kf_cref_data data = kf_oracle_near(&c->m->oracle, &s->data, rng,
+						  c->near, c->near_weight);
 	void **windows = kf_alloc((p->out.count + 1) * sizeof(windows[0]));
-	enum kf_code code;
+	enum kf_code code = call(c, s, real, &data, err);
 
-	kf_oracle_perturb(&p->in, rng, s->data.in, c->near);
-	kf_oracle_perturb(&p->weight, rng, s->data.weight, c->near_weight);
-	data.weights_id = p->weight.count ? ++c->m->oracle.weights_id :
-		s->data.weights_id;
-	code = call(c, s, real, &data, err);
 	for (size_t i = 0; !code && !s->why[0] && i < p->out.count; i++) {
 		const struct kf_sampled *o = &c->output[i];
 
@@ -562,7 +520,7 @@ static enum kf_code make_set(struct kf_condenser *c, const char *kind,
 	char why[KF_WHY];
 	enum kf_code code;
 
-	if (strcmp(kind, "changed") == 0 && !has_floating(c))
+	if (strcmp(kind, "changed") == 0 && !kf_any_floating(&c->m->problem.in))
 		kind = "declared";	/* whole numbers are made anew */
 	declared = strcmp(kind, "declared") == 0;
 	code = try_set(c, kind, why, err);
@@ -608,16 +566,16 @@ static enum kf_code make_entry(struct kf_condenser *c, size_t number,
 	return code || made ? code : refuse(c, why, err);
 }
 
-size_t kf_stock_count(const struct kf_maker *m)
+size_t kf_condensed_stock(const struct kf_maker *m)
 {
-	double each, count;
+	size_t each, count;
 
 	if (m->spec->light)
 		return STOCK_LIGHT;
-	kf_maker_whole_bytes(m, &each);
-	count = STOCK_BYTES / (each > 1 ? each : 1);
+	(void)kf_maker_stock_count(m, &each);
+	count = STOCK_BYTES / each;
 	return count > STOCK_MAX ? STOCK_MAX : count < STOCK_LEAST ?
-		STOCK_LEAST : (size_t)count;
+		STOCK_LEAST : count;
 }
 
 enum kf_code kf_maker_condensed(struct kf_maker *m, struct kf_err *err)
@@ -633,7 +591,7 @@ enum kf_code kf_maker_condensed(struct kf_maker *m, struct kf_err *err)
 		kf_maker_domain(m, c.base);
 	for (size_t i = 0; i < KF_COUNT(set_kind) && !code; i++)
 		code = make_set(&c, set_kind[i], err);
-	m->stock_count = kf_stock_count(m);
+	m->stock_count = kf_condensed_stock(m);
 	for (size_t i = 0; i < m->stock_count && !code; i++)
 		code = make_entry(&c, i, err);
 	json_array_append_new(m->notes, json_string("whether inputs and "

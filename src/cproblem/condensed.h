@@ -58,18 +58,8 @@ struct kf_sample {
 	char why[KF_WHY];
 };
 
-static inline bool kf_is_floating(const struct kf_ctensor *t)
-{
-	return t->info.dtype >= KF_F16;
-}
-
-static inline int64_t kf_chunks_of(int64_t numel)
-{
-	return (numel + KF_CHUNK - 1) / KF_CHUNK;
-}
-
 /* Number of entries of the stock. */
-size_t kf_stock_count(const struct kf_maker *m);
+size_t kf_condensed_stock(const struct kf_maker *m);
 
 /* condensed_sums.c: the beginning, the end, and secret places between them. */
 void kf_windows_choose(struct kf_sampled *o, int64_t numel,

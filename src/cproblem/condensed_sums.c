@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "cproblem/condensed.h"
-#include "evaluate/compare.h"
+#include "evaluate/digest.h"
 
 #define WINDOW_STEP UINT64_C(64)	/* elements; windows begin there */
 #define PART 64				/* chunks for one thread */
@@ -61,21 +61,9 @@ void kf_windows_cut(const struct kf_sampled *o, enum kf_dtype dtype,
 struct summing {
 	const struct kf_tensor_info *info;
 	const void *r, *near;		/* near: NULL without a perturbed run */
-	const int8_t *signs;
+	const double *sign;
 	struct kf_kept *kept;
 };
-
-static void read_chunk(const struct summing *s, const void *data,
-		       int64_t chunk, double value[KF_CHUNK])
-{
-	int64_t first = chunk * KF_CHUNK, left = s->info->numel - first;
-	int count = left < KF_CHUNK ? (int)left : KF_CHUNK;
-
-	for (int i = 0; i < count; i++)
-		value[i] = kf_element(s->info->dtype, data, first + i);
-	for (int i = count; i < KF_CHUNK; i++)
-		value[i] = 0;
-}
 
 /* g^2 = ((r of perturbed data - r) / step)^2; 0 where that is no number. */
 static double reaction(double near, double r)
@@ -91,7 +79,8 @@ static void add_energy(const struct summing *s, int64_t chunk,
 	double near[KF_CHUNK], energy = 0, all = 0;
 
 	if (s->near)
-		read_chunk(s, s->near, chunk, near);
+		kf_digest_read(s->info->dtype, s->near, s->info->numel, chunk,
+			       near);
 	for (int i = 0; i < KF_CHUNK; i++) {
 		double square = value[i] * value[i];
 		double g = s->near ? reaction(near[i], value[i]) : 0;
@@ -108,15 +97,8 @@ static void sum_chunk(const struct summing *s, int64_t chunk)
 {
 	double value[KF_CHUNK];
 
-	read_chunk(s, s->r, chunk, value);
-	for (int k = 0; k < KF_CHUNK_SUMS; k++) {
-		const int8_t *sign = s->signs + k * KF_CHUNK;
-		double sum = 0;
-
-		for (int i = 0; i < KF_CHUNK; i++)
-			sum += sign[i] * value[i];
-		s->kept->sums[chunk * KF_CHUNK_SUMS + k] = sum;
-	}
+	kf_digest_read(s->info->dtype, s->r, s->info->numel, chunk, value);
+	kf_digest_sum(value, s->sign, s->kept->sums + chunk * KF_CHUNK_SUMS);
 	if (s->kept->energy)
 		add_energy(s, chunk, value);
 }
@@ -136,13 +118,15 @@ void kf_condensed_sums(const struct kf_condenser *c, struct kf_sample *s,
 		       size_t i, const void *near)
 {
 	const struct kf_tensor_info *info = &c->m->problem.out.at[i].info;
+	double *sign = kf_digest_signs(s->signs);
 	struct summing summing = {
-		.info = info, .r = c->expect[i], .near = near,
-		.signs = s->signs, .kept = &s->kept[i],
+		.info = info, .r = c->expect[i], .near = near, .sign = sign,
+		.kept = &s->kept[i],
 	};
 
 	kf_parallel((size_t)((kf_chunks_of(info->numel) + PART - 1) / PART),
 		    sum_part, &summing);
+	free(sign);
 }
 
 /* --- scales --------------------------------------------------------------- */

@@ -122,19 +122,11 @@ json_t *kf_condensed_describe(const struct kf_condenser *c)
 
 /* --- sizes ---------------------------------------------------------------- */
 
-static double bytes_of(const struct kf_ctensors *list)
-{
-	double bytes = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		bytes += (double)list->at[i].info.bytes;
-	return bytes;
-}
-
 double kf_maker_condensed_bytes(const struct kf_maker *m)
 {
 	const struct kf_cproblem *p = &m->problem;
-	double cases = KF_CONDENSED_SETS + (double)kf_stock_count(m), each = 0;
+	double cases = KF_CONDENSED_SETS + (double)kf_condensed_stock(m);
+	double each = 0;
 
 	for (size_t i = 0; i < p->in.count; i++)
 		each += kf_is_floating(&p->in.at[i]) ? 4.0 * KF_CHUNK + 4.0 *
@@ -147,7 +139,8 @@ double kf_maker_condensed_bytes(const struct kf_maker *m)
 			(double)kf_chunks_of(p->out.at[i].info.numel);
 		each += 24 * fmin(numel, (double)(KF_WINDOWS * KF_WINDOW));
 	}
-	return bytes_of(&p->in) + 2 * bytes_of(&p->weight) + cases * each;
+	return (double)(kf_ctensors_bytes(&p->in) +
+			2 * kf_ctensors_bytes(&p->weight)) + cases * each;
 }
 
 /* Inputs three times; outputs in their type twice and once in double, when both
@@ -155,9 +148,9 @@ double kf_maker_condensed_bytes(const struct kf_maker *m)
 double kf_maker_condensed_memory(const struct kf_maker *m)
 {
 	const struct kf_cproblem *p = &m->problem;
-	double in = bytes_of(&p->in), out = bytes_of(&p->out);
-	double weights = bytes_of(&p->weight), times = m->oracle.wide ? 3 : 1;
+	double given = (double)(kf_ctensors_bytes(&p->in) +
+				kf_ctensors_bytes(&p->weight));
+	double out = (double)kf_ctensors_bytes(&p->out);
 
-	return (3 + times) * (in + weights) +
-		(2 + (m->oracle.wide ? 2 : 1) + times) * out;
+	return m->oracle.wide ? 6 * given + 7 * out : 4 * given + 4 * out;
 }

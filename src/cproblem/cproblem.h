@@ -48,6 +48,13 @@ struct kf_ctensor {
 /* A growing list that owns its names. */
 struct kf_ctensors { struct kf_ctensor *at; size_t count; };
 
+static inline bool kf_is_floating(const struct kf_ctensor *t)
+{
+	return t->info.dtype >= KF_F16;
+}
+bool kf_any_floating(const struct kf_ctensors *list);
+size_t kf_ctensors_bytes(const struct kf_ctensors *list);	/* of all */
+
 struct kf_cproblem {
 	struct kf_size *size;		/* owned */
 	size_t size_count;

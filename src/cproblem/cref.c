@@ -224,14 +224,13 @@ static enum kf_code start(struct kf_cref *r, struct kf_cref_end *end,
 	return code;
 }
 
-struct widening { double *to; const float *from; int64_t numel; };
+struct widening { double *to; const float *from; };
 
-static void widen_part(void *arg, size_t part)
+static void widen_part(void *arg, int64_t first, int64_t end)
 {
 	const struct widening *w = arg;
-	int64_t first = (int64_t)part * PART, end = first + PART;
 
-	for (int64_t i = first; i < end && i < w->numel; i++)
+	for (int64_t i = first; i < end; i++)
 		w->to[i] = (double)w->from[i];
 }
 
@@ -239,13 +238,12 @@ static void widen_part(void *arg, size_t part)
 static void write_tensor(void *to, const struct kf_tensor_info *as,
 			 const void *from, const struct kf_tensor_info *own)
 {
-	struct widening w = { to, from, own->numel };
+	struct widening w = { to, from };
 
 	if (as->dtype == own->dtype)
 		kf_parallel_copy(to, from, own->bytes);
 	else
-		kf_parallel((size_t)((own->numel + PART - 1) / PART),
-			    widen_part, &w);
+		kf_parallel_parts(own->numel, PART, widen_part, &w);
 }
 
 static enum kf_code prepare(struct kf_cref *r,

@@ -51,9 +51,6 @@ enum kf_code kf_maker_refuse(struct kf_maker *m,
 KF_MUST_CHECK enum kf_code kf_maker_refuse_not_finite(struct kf_maker *m,
 		const struct kf_answer *answer, struct kf_err *err);
 
-/* What keeping all data would take, and the bytes of inputs and outputs. */
-double kf_maker_whole_bytes(const struct kf_maker *m, double *each_bytes);
-
 /* What a call of the reference came to: on the problem's own data an error is
  * the problem's, on others why says that they cannot be used. */
 KF_MUST_CHECK enum kf_code kf_maker_end(struct kf_maker *m, bool own,

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdatomic.h>
 
 #include "base/parallel.h"
 #include "evaluate/compare.h"
@@ -28,13 +27,8 @@ void kf_data_free(void **data, size_t count)
 	free(data);
 }
 
-static bool is_floating(const struct kf_ctensor *t)
-{
-	return t->info.dtype >= KF_F16;
-}
-
-void kf_answer_init(const struct kf_cproblem *problem, bool spread,
-		    struct kf_answer *out)
+void kf_answer_init(const struct kf_cproblem *problem,
+		    enum kf_answer_parts parts, struct kf_answer *out)
 {
 	size_t count = problem->out.count;
 
@@ -46,9 +40,12 @@ void kf_answer_init(const struct kf_cproblem *problem, bool spread,
 	for (size_t i = 0; i < count; i++) {
 		size_t numel = (size_t)problem->out.at[i].info.numel;
 
-		if (!spread || !is_floating(&problem->out.at[i]))
+		if (!kf_is_floating(&problem->out.at[i]))
 			continue;
-		out->exact[i] = kf_alloc(numel * sizeof(double));
+		if (parts >= KF_ANSWER_EXACT)
+			out->exact[i] = kf_alloc(numel * sizeof(double));
+		if (parts < KF_ANSWER_SPREAD)
+			continue;
 		out->react[i] = kf_alloc(numel * sizeof(float));
 		out->noise[i] = kf_alloc(numel * sizeof(float));
 	}
@@ -111,28 +108,17 @@ struct finite {
 	const struct kf_tensor_info *info;
 	const void *expect;
 	const double *exact;	/* or NULL */
-	atomic_llong first;	/* that is not finite */
 };
 
-static bool is_finite(const struct finite *f, int64_t k)
+static int64_t look_part(void *arg, int64_t first, int64_t end)
 {
-	return isfinite(kf_element(f->info->dtype, f->expect, k)) &&
-		(!f->exact || isfinite(f->exact[k]));
-}
+	const struct finite *f = arg;
 
-static void look_part(void *arg, size_t part)
-{
-	struct finite *f = arg;
-	int64_t k = (int64_t)part * PART, end = k + PART;
-	long long before;
-
-	end = end < f->info->numel ? end : f->info->numel;
-	while (k < end && is_finite(f, k))
-		k++;
-	before = atomic_load(&f->first);
-	while (k < end && k < before &&
-	       !atomic_compare_exchange_weak(&f->first, &before, k))
-		;
+	for (int64_t k = first; k < end; k++)
+		if (!isfinite(kf_element(f->info->dtype, f->expect, k)) ||
+		    (f->exact && !isfinite(f->exact[k])))
+			return k;
+	return -1;
 }
 
 void kf_answer_not_finite(const struct kf_cproblem *problem,
@@ -143,16 +129,14 @@ void kf_answer_not_finite(const struct kf_cproblem *problem,
 		const struct kf_tensor_info *info = &problem->out.at[i].info;
 		struct finite f = { .info = info, .expect = answer->expect[i],
 				    .exact = answer->exact[i] };
+		int64_t first = kf_is_floating(&problem->out.at[i]) ?
+			kf_parallel_least(info->numel, PART, look_part, &f) :
+			-1;
 		char index[128];
 
-		if (!is_floating(&problem->out.at[i]))
+		if (first < 0)
 			continue;
-		atomic_init(&f.first, info->numel);
-		kf_parallel((size_t)((info->numel + PART - 1) / PART),
-			    look_part, &f);
-		if (f.first == info->numel)
-			continue;
-		kf_compare_index(info->rank, info->shape, f.first, index);
+		kf_compare_index(info->rank, info->shape, first, index);
 		snprintf(words, 256, "output %s at index %s", info->name,
 			 index);
 	}
@@ -191,12 +175,27 @@ static void spread_release(const struct kf_cproblem *p, struct spread *s)
 	free(s->exact);
 }
 
-void kf_oracle_perturb(const struct kf_ctensors *list, struct kf_rng *rng,
-		       void *const *from, void **to)
+static void perturb(const struct kf_ctensors *list, struct kf_rng *rng,
+		    void *const *from, void **to)
 {
 	for (size_t i = 0; i < list->count; i++)
 		kf_values_perturb(&list->at[i], KF_ORACLE_STEP, rng, from[i],
 				  to[i]);
+}
+
+struct kf_cref_data kf_oracle_near(struct kf_oracle *o,
+				   const struct kf_cref_data *data,
+				   struct kf_rng *rng, void **in, void **weight)
+{
+	const struct kf_cproblem *p = o->problem;
+
+	perturb(&p->in, rng, data->in, in);
+	perturb(&p->weight, rng, data->weight, weight);
+	return (struct kf_cref_data) {
+		.in = in, .weight = weight,
+		.weights_id = p->weight.count ? ++o->weights_id :
+			data->weights_id,
+	};
 }
 
 float kf_oracle_scale(double value)
@@ -230,13 +229,10 @@ static enum kf_code run_near(struct kf_oracle *o, struct spread *s,
 			     struct kf_cref_end *end, struct kf_err *err)
 {
 	const struct kf_cproblem *p = o->problem;
-	struct kf_cref_data near = { .in = s->in, .weight = s->weight };
+	struct kf_cref_data near = kf_oracle_near(o, data, rng, s->in,
+						  s->weight);
 	enum kf_code code;
 
-	kf_oracle_perturb(&p->in, rng, data->in, s->in);
-	kf_oracle_perturb(&p->weight, rng, data->weight, s->weight);
-	near.weights_id = p->weight.count ? ++o->weights_id :
-		data->weights_id;
 	code = kf_cref_call(o->real, &near, end, err);
 	if (!code && !end->code)
 		code = run_wide(o, &near, end, err);

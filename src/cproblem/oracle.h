@@ -33,9 +33,10 @@ struct kf_answer {
 
 /* A scale as it is kept: never infinite or NaN. */
 float kf_oracle_scale(double value);
-/* Data perturbed by one step, into to. */
-void kf_oracle_perturb(const struct kf_ctensors *list, struct kf_rng *rng,
-		       void *const *from, void **to);
+/* Data perturbed by one step, in room of the caller's. */
+struct kf_cref_data kf_oracle_near(struct kf_oracle *oracle,
+		const struct kf_cref_data *data, struct kf_rng *rng, void **in,
+		void **weight);
 /* Is all of an output one number, and does none react? react: NULL of whole
  * numbers. */
 bool kf_oracle_flat(const struct kf_tensor_info *info, const void *out,
@@ -45,8 +46,10 @@ bool kf_oracle_flat(const struct kf_tensor_info *info, const void *out,
 void **kf_data_new(const struct kf_ctensors *list);
 void kf_data_free(void **data, size_t count);
 
-void kf_answer_init(const struct kf_cproblem *problem, bool spread,
-		    struct kf_answer *out);
+/* What there is room for: each has those before it too. */
+enum kf_answer_parts { KF_ANSWER_EXPECT, KF_ANSWER_EXACT, KF_ANSWER_SPREAD };
+void kf_answer_init(const struct kf_cproblem *problem,
+		    enum kf_answer_parts parts, struct kf_answer *out);
 void kf_answer_release(const struct kf_cproblem *problem,
 		       struct kf_answer *answer);
 

@@ -596,6 +596,23 @@ static void release_list(struct kf_ctensors *list)
 	free(list->at);
 }
 
+bool kf_any_floating(const struct kf_ctensors *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (kf_is_floating(&list->at[i]))
+			return true;
+	return false;
+}
+
+size_t kf_ctensors_bytes(const struct kf_ctensors *list)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		bytes += list->at[i].info.bytes;
+	return bytes;
+}
+
 void kf_cproblem_release(struct kf_cproblem *problem)
 {
 	for (size_t i = 0; i < problem->size_count; i++)

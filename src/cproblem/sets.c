@@ -22,11 +22,6 @@ static const char *const set_kind[] = {
 static const int64_t changed_one_in[] = { 4096, 512, 64 };
 const size_t kf_maker_set_count = KF_COUNT(set_kind);
 
-static bool is_floating(const struct kf_ctensor *t)
-{
-	return t->info.dtype >= KF_F16;
-}
-
 /* Numbers of generators, so that no two purposes share one. */
 enum purpose { OF_INPUTS = 0, OF_CHANGE = 1000, OF_WEIGHTS = 2000,
 	       OF_VARY = 3000, OF_SPREAD = 4000, OF_OTHERS = 5000,
@@ -104,14 +99,6 @@ struct set {
 	char why[KF_WHY];
 };
 
-static bool any_floating(const struct kf_ctensors *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (is_floating(&list->at[i]))
-			return true;
-	return false;
-}
-
 /* What others are divided by is often the last one: that alone is tiny. */
 static bool is_changed(const struct kf_ctensors *list, size_t i,
 		       const char *kind)
@@ -120,7 +107,7 @@ static bool is_changed(const struct kf_ctensors *list, size_t i,
 		.at = list->at + i + 1, .count = list->count - i - 1,
 	};
 
-	return strcmp(kind, "tiny") != 0 || !any_floating(&rest);
+	return strcmp(kind, "tiny") != 0 || !kf_any_floating(&rest);
 }
 
 static bool all_structural(const struct kf_ctensors *list)
@@ -169,7 +156,7 @@ void kf_maker_outside(const struct kf_ctensors *list, void *const *data,
 void kf_maker_possible(const struct kf_maker *m, const char *kind,
 		       char why[KF_WHY])
 {
-	if (kf_values_changes(kind) && !any_floating(&m->problem.in))
+	if (kf_values_changes(kind) && !kf_any_floating(&m->problem.in))
 		snprintf(why, KF_WHY, "there is no floating-point input");
 	if (strcmp(kind, "weights") == 0 && all_structural(&m->problem.weight))
 		snprintf(why, KF_WHY, "there is no weight that may change");
@@ -211,7 +198,7 @@ static enum kf_code try_few(struct kf_maker *m, struct set *s, int64_t one_in,
 	for (size_t i = 0; i < list->count && !code; i++) {
 		struct kf_rng rng = kf_values_rng(seed, OF_FEW + i);
 
-		if (is_floating(&list->at[i]))
+		if (kf_is_floating(&list->at[i]))
 			change_few(&list->at[i], &rng, other[i], one_in,
 				   s->in[i]);
 	}
@@ -357,7 +344,7 @@ static enum kf_code try_other(struct kf_maker *m, const struct set *s,
 	enum kf_code code = KF_OK;
 
 	memcpy(changed, own, list->count * sizeof(changed[0]));
-	if (is_floating(t) && (is_weight ||
+	if (kf_is_floating(t) && (is_weight ||
 			       memcmp(other, own[i], t->info.bytes) == 0))
 		kf_values_random(t, own[i], &rng, other);
 	changed[i] = other;
@@ -463,7 +450,7 @@ static enum kf_code keep_set(struct kf_maker *m, struct set *s,
 					   &s->answer, err);
 	if (!number) {		/* what changed data are held to */
 		m->first = s->answer;
-		kf_answer_init(&m->problem, true, &s->answer);
+		kf_answer_init(&m->problem, KF_ANSWER_SPREAD, &s->answer);
 	}
 	return code;
 }
@@ -476,7 +463,7 @@ static enum kf_code make_set(struct kf_maker *m, const char *kind,
 			 .in = kf_data_new(&p->in) };
 	enum kf_code code;
 
-	kf_answer_init(p, true, &s.answer);
+	kf_answer_init(p, KF_ANSWER_SPREAD, &s.answer);
 	code = make_data(m, &s, err);
 	if (!code && !s.why[0])
 		code = run_set(m, &s, err);
@@ -501,18 +488,10 @@ enum kf_code kf_maker_sets(struct kf_maker *m, struct kf_err *err)
 
 /* --- stock --------------------------------------------------------------- */
 
-static size_t bytes_of(const struct kf_ctensors *list)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		bytes += list->at[i].info.bytes;
-	return bytes;
-}
-
 size_t kf_maker_stock_count(const struct kf_maker *m, size_t *each_bytes)
 {
-	size_t each = bytes_of(&m->problem.in) + bytes_of(&m->problem.out);
+	size_t each = kf_ctensors_bytes(&m->problem.in) +
+		kf_ctensors_bytes(&m->problem.out);
 	size_t count;
 
 	each = each ? each : 1;
@@ -594,7 +573,7 @@ enum kf_code kf_maker_stock(struct kf_maker *m, struct kf_err *err)
 	enum kf_code code = kf_maker_inputs(m, kf_maker_seed(), e.same, err);
 	size_t each_bytes;
 
-	kf_answer_init(p, false, &e.answer);
+	kf_answer_init(p, KF_ANSWER_EXPECT, &e.answer);
 	m->stock_count = kf_maker_stock_count(m, &each_bytes);
 	for (size_t i = 0; i < m->stock_count && !code; i++) {
 		uint64_t seed = kf_maker_seed();

@@ -1,7 +1,6 @@
 #include "cproblem/values.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 #include "base/parallel.h"
 #include "evaluate/compare.h"
@@ -70,11 +69,6 @@ void kf_values_put(enum kf_dtype dtype, void *data, int64_t index,
 	}
 }
 
-static bool is_floating(const struct kf_ctensor *t)
-{
-	return t->info.dtype >= KF_F16;
-}
-
 /* --- in parts ------------------------------------------------------------ */
 
 /* Many elements at once. Each part has a generator of its own; the first goes
@@ -87,40 +81,25 @@ struct all {
 	const void *from;
 	void *data;
 	double step;
-	atomic_llong first;	/* element that is wrong; numel: none */
 };
 
-static int64_t part_end(const struct all *all, size_t part)
+static void begin_parts(struct all *all)
 {
-	int64_t end = ((int64_t)part + 1) * PART;
-
-	return end < all->t->info.numel ? end : all->t->info.numel;
-}
-
-static struct kf_rng part_rng(const struct all *all, size_t part)
-{
-	return part ? kf_values_rng(all->seed, part) : *all->rng;
-}
-
-static void note_first(struct all *all, int64_t i)
-{
-	long long before = atomic_load(&all->first);
-
-	while (i < before &&
-	       !atomic_compare_exchange_weak(&all->first, &before, i))
-		;
-}
-
-/* The first element that is wrong, or -1. */
-static int64_t run_parts(struct all *all, void (*work)(void *, size_t))
-{
-	const int64_t numel = all->t->info.numel;
-	struct kf_rng rng = { all->rng ? all->rng->state : 0 };
+	struct kf_rng rng = *all->rng;
 
 	all->seed = kf_rng_next(&rng);
-	atomic_init(&all->first, numel);
-	kf_parallel((size_t)((numel + PART - 1) / PART), work, all);
-	return all->first < numel ? all->first : -1;
+}
+
+static struct kf_rng part_rng(const struct all *all, int64_t first)
+{
+	return first ? kf_values_rng(all->seed, (uint64_t)(first / PART)) :
+		*all->rng;
+}
+
+static void part_over(const struct all *all, int64_t first, struct kf_rng rng)
+{
+	if (first == 0)
+		*all->rng = rng;
 }
 
 /* --- declared ------------------------------------------------------------ */
@@ -180,28 +159,27 @@ static bool inside(const struct kf_values *values, double value)
 		value <= values->max;
 }
 
-static void make_part(void *arg, size_t part)
+/* The first element that cannot be had, or -1. */
+static int64_t make_part(void *arg, int64_t first, int64_t end)
 {
-	struct all *all = arg;
+	const struct all *all = arg;
 	const struct kf_ctensor *t = all->t;
 	double (*one)(struct draw *) = draw_one[t->values.kind];
-	struct kf_rng rng = part_rng(all, part);
+	struct kf_rng rng = part_rng(all, first);
 	struct draw draw = { .values = &t->values, .rng = &rng };
 
-	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++) {
+	for (int64_t i = first; i < end; i++) {
 		double value = rounded(t->info.dtype, one(&draw));
 
 		for (int k = 0; !inside(&t->values, value); k++) {
-			if (k == DRAWS_MAX) {
-				note_first(all, i);
-				return;
-			}
+			if (k == DRAWS_MAX)
+				return i;
 			value = rounded(t->info.dtype, one(&draw));
 		}
 		kf_values_put(t->info.dtype, all->data, i, value);
 	}
-	if (part == 0)
-		*all->rng = rng;
+	part_over(all, first, rng);
+	return -1;
 }
 
 bool kf_values_make(const struct kf_ctensor *t, struct kf_rng *rng,
@@ -209,26 +187,26 @@ bool kf_values_make(const struct kf_ctensor *t, struct kf_rng *rng,
 {
 	struct all all = { .t = t, .rng = rng, .data = data };
 
-	return run_parts(&all, make_part) < 0;
+	begin_parts(&all);
+	return kf_parallel_least(t->info.numel, PART, make_part, &all) < 0;
 }
 
-static void look_part(void *arg, size_t part)
+static int64_t look_part(void *arg, int64_t first, int64_t end)
 {
-	struct all *all = arg;
+	const struct all *all = arg;
 
-	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++)
+	for (int64_t i = first; i < end; i++)
 		if (!inside(&all->t->values, kf_element(all->t->info.dtype,
-							all->from, i))) {
-			note_first(all, i);
-			return;
-		}
+							all->from, i)))
+			return i;
+	return -1;
 }
 
 int64_t kf_values_outside(const struct kf_ctensor *t, const void *data)
 {
 	struct all all = { .t = t, .from = data };
 
-	return run_parts(&all, look_part);
+	return kf_parallel_least(t->info.numel, PART, look_part, &all);
 }
 
 /* --- kinds of sets ------------------------------------------------------- */
@@ -244,19 +222,41 @@ static void put(const struct kf_ctensor *t, void *data, int64_t i,
 	kf_values_put(t->info.dtype, data, i, value);
 }
 
-static double mean_of(const struct kf_ctensor *t, const void *data)
+struct adding {
+	const struct kf_tensor_info *info;
+	const void *data;
+	double *sum;		/* of each part */
+};
+
+static void add_part(void *arg, int64_t first, int64_t end)
 {
+	const struct adding *a = arg;
 	double sum = 0;
 
-	for (int64_t i = 0; i < t->info.numel; i++)
-		sum += get(t, data, i);
-	return sum / (double)t->info.numel;
+	for (int64_t i = first; i < end; i++)
+		sum += kf_element(a->info->dtype, a->data, i);
+	a->sum[first / PART] = sum;
+}
+
+double kf_values_mean(const struct kf_tensor_info *info, const void *data)
+{
+	int64_t parts = info->numel / PART + 1;
+	struct adding adding = {
+		info, data, kf_alloc((size_t)parts * sizeof(double)),
+	};
+	double sum = 0;
+
+	kf_parallel_parts(info->numel, PART, add_part, &adding);
+	for (int64_t i = 0; i < parts; i++)
+		sum += adding.sum[i];
+	free(adding.sum);
+	return sum / (double)info->numel;
 }
 
 static void zero_mean(const struct kf_ctensor *t, struct kf_rng *rng,
 		      void *data)
 {
-	double mean = mean_of(t, data);
+	double mean = kf_values_mean(&t->info, data);
 
 	(void)rng;
 	for (int64_t i = 0; i < t->info.numel; i++)
@@ -325,7 +325,7 @@ void kf_values_change(const char *kind, const struct kf_ctensor *t,
 		      struct kf_rng *rng, void *data)
 {
 	for (size_t i = 0; i < KF_COUNT(change); i++)
-		if (is_floating(t) && strcmp(change[i].kind, kind) == 0)
+		if (kf_is_floating(t) && strcmp(change[i].kind, kind) == 0)
 			change[i].change(t, rng, data);
 }
 
@@ -335,8 +335,10 @@ struct manner { double mean, spread, low, high; };
 
 static struct manner manner_of(const struct kf_ctensor *t, const void *like)
 {
-	struct manner m = { .mean = mean_of(t, like), .low = (double)INFINITY,
-			    .high = -(double)INFINITY };
+	struct manner m = {
+		.mean = kf_values_mean(&t->info, like),
+		.low = (double)INFINITY, .high = -(double)INFINITY,
+	};
 	double squares = 0;
 
 	for (int64_t i = 0; i < t->info.numel; i++) {
@@ -386,25 +388,24 @@ static double held(const struct kf_values *values, double value)
 void kf_values_vary(const struct kf_ctensor *t, struct kf_rng *rng,
 		    void *data)
 {
-	for (int64_t i = 0; is_floating(t) && i < t->info.numel; i++)
+	for (int64_t i = 0; kf_is_floating(t) && i < t->info.numel; i++)
 		put(t, data, i, held(&t->values, get(t, data, i) *
 				     (0.75 + 0.5 * kf_rng_double(rng))));
 }
 
-static void perturb_part(void *arg, size_t part)
+static void perturb_part(void *arg, int64_t first, int64_t end)
 {
-	struct all *all = arg;
+	const struct all *all = arg;
 	const struct kf_ctensor *t = all->t;
-	struct kf_rng rng = part_rng(all, part);
+	struct kf_rng rng = part_rng(all, first);
 
-	for (int64_t i = (int64_t)part * PART; i < part_end(all, part); i++) {
+	for (int64_t i = first; i < end; i++) {
 		double sign = kf_rng_next(&rng) >> 63 ? all->step : -all->step;
 
 		put(t, all->data, i, held(&t->values, get(t, all->from, i) *
 					  (1 + sign)));
 	}
-	if (part == 0)
-		*all->rng = rng;
+	part_over(all, first, rng);
 }
 
 void kf_values_perturb(const struct kf_ctensor *t, double step,
@@ -414,8 +415,10 @@ void kf_values_perturb(const struct kf_ctensor *t, double step,
 		.t = t, .rng = rng, .from = from, .data = data, .step = step,
 	};
 
-	if (is_floating(t) && !t->info.structural)
-		run_parts(&all, perturb_part);
-	else
+	if (!kf_is_floating(t) || t->info.structural) {
 		kf_parallel_copy(data, from, t->info.bytes);
+		return;
+	}
+	begin_parts(&all);
+	kf_parallel_parts(t->info.numel, PART, perturb_part, &all);
 }

@@ -43,6 +43,7 @@ void kf_values_perturb(const struct kf_ctensor *t, double step,
 /* The first element outside of the domain or not finite, or -1. */
 int64_t kf_values_outside(const struct kf_ctensor *t, const void *data);
 
+double kf_values_mean(const struct kf_tensor_info *info, const void *data);
 /* One element; kf_element reads it. Values are rounded to the type. */
 void kf_values_put(enum kf_dtype dtype, void *data, int64_t index,
 		   double value);

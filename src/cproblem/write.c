@@ -165,15 +165,6 @@ static json_t *describe_scalars(const struct kf_maker *m)
 	return list;
 }
 
-static double bytes_of(const struct kf_ctensors *list)
-{
-	double bytes = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		bytes += (double)list->at[i].info.bytes;
-	return bytes;
-}
-
 static json_t *bundle_info(const struct kf_maker *m, uint64_t took_ns)
 {
 	const struct kf_cproblem *p = &m->problem;
@@ -190,8 +181,10 @@ static json_t *bundle_info(const struct kf_maker *m, uint64_t took_ns)
 	json_object_set_new(info, "operations", isnan(p->operations) ?
 			    json_null() : json_pack("{s:f}", "total",
 						    p->operations));
-	json_object_set_new(info, "bytes", json_real(bytes_of(&p->in) +
-			    bytes_of(&p->weight) + bytes_of(&p->out)));
+	json_object_set_new(info, "bytes", json_real((double)(
+			    kf_ctensors_bytes(&p->in) +
+			    kf_ctensors_bytes(&p->weight) +
+			    kf_ctensors_bytes(&p->out))));
 	json_object_set_new(info, "float64", json_string("kf_real"));
 	json_object_set_new(info, "perturbed_runs",
 			    json_integer(m->oracle.runs));

@@ -89,15 +89,14 @@ struct summing {
 	struct part *part;	/* owned */
 };
 
-/* One chunk as double, filled up with zeros. */
-static void read_chunk(const struct summing *s, int64_t chunk,
-		       double value[KF_CHUNK])
+void kf_digest_read(enum kf_dtype dtype, const void *data, int64_t numel,
+		    int64_t chunk, double value[KF_CHUNK])
 {
-	int64_t first = chunk * KF_CHUNK, left = s->numel - first;
+	int64_t first = chunk * KF_CHUNK, left = numel - first;
 	int count = left < KF_CHUNK ? (int)left : KF_CHUNK;
 
 	for (int i = 0; i < count; i++)
-		value[i] = kf_element(s->req->dtype, s->req->got, first + i);
+		value[i] = kf_element(dtype, data, first + i);
 	for (int i = count; i < KF_CHUNK; i++)
 		value[i] = 0;
 }
@@ -151,6 +150,12 @@ static inline void add_up(const void *chunk, bool single, const double *sign,
 	}
 }
 
+void kf_digest_sum(const double value[KF_CHUNK], const double *sign,
+		   double sum[KF_CHUNK_SUMS])
+{
+	add_up(value, false, sign, sum);
+}
+
 static void sum_chunk(const struct summing *s, int64_t chunk,
 		      double sum[KF_CHUNK_SUMS])
 {
@@ -161,8 +166,8 @@ static void sum_chunk(const struct summing *s, int64_t chunk,
 		       s->sign, sum);
 		return;
 	}
-	read_chunk(s, chunk, value);
-	add_up(value, false, s->sign, sum);
+	kf_digest_read(s->req->dtype, s->req->got, s->numel, chunk, value);
+	kf_digest_sum(value, s->sign, sum);
 }
 
 /* How much of what is allowed the worst sum is off; infinite where nothing is,
@@ -196,7 +201,7 @@ static void look_at_bad(const struct summing *s, int64_t chunk,
 	int64_t first = chunk * KF_CHUNK;
 	double value[KF_CHUNK];
 
-	read_chunk(s, chunk, value);
+	kf_digest_read(s->req->dtype, s->req->got, s->numel, chunk, value);
 	if (!part->bad_count++)
 		part->first_bad = chunk;
 	for (int64_t i = 0; i < KF_CHUNK && first + i < s->numel; i++)
@@ -260,18 +265,26 @@ static void take_parts(const struct summing *s, size_t count,
 		say_where(first, bad, s, out->pattern);
 }
 
+double *kf_digest_signs(const int8_t *signs)
+{
+	const int count = KF_CHUNK_SUMS * KF_CHUNK;
+	double *sign = kf_alloc((size_t)count * sizeof(sign[0]));
+
+	for (int i = 0; i < count; i++)
+		sign[i] = signs[i];
+	return sign;
+}
+
 static void compare_sums(const struct kf_compare_request *req,
 			 const struct kf_digest *d, struct kf_compare *out)
 {
 	size_t count = (size_t)((d->chunk_count + PART - 1) / PART);
 	struct summing s = {
 		.req = req, .digest = d, .numel = numel_of(req),
-		.sign = kf_alloc(KF_CHUNK_SUMS * KF_CHUNK * sizeof(double)),
+		.sign = kf_digest_signs(d->signs),
 		.part = kf_alloc((count + 1) * sizeof(s.part[0])),
 	};
 
-	for (int i = 0; i < KF_CHUNK_SUMS * KF_CHUNK; i++)
-		s.sign[i] = d->signs[i];
 	kf_parallel(count, sum_part, &s);
 	take_parts(&s, count, out);
 	free(s.part);

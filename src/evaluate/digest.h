@@ -33,4 +33,13 @@ int64_t kf_expect_count(const struct kf_tensor_info *info,
 			const struct kf_digest *digest);
 int64_t kf_digest_place(const struct kf_digest *digest, int64_t k);
 
+/* What makers of bundles share with it, so that both add up alike: one chunk of
+ * numel elements as double, filled up with zeros; the signs as double, which
+ * the caller frees; the chunk's sums with them. */
+void kf_digest_read(enum kf_dtype dtype, const void *data, int64_t numel,
+		    int64_t chunk, double value[KF_CHUNK]);
+double *kf_digest_signs(const int8_t *signs);
+void kf_digest_sum(const double value[KF_CHUNK], const double *sign,
+		   double sum[KF_CHUNK_SUMS]);
+
 #endif

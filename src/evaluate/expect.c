@@ -1,5 +1,7 @@
 #include "evaluate/expect.h"
 
+#include "evaluate/digest.h"
+
 struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
 				    const struct kf_case *kase, size_t i,
 				    const void *got)
@@ -19,4 +21,16 @@ struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
 
 	memcpy(req.shape, info->shape, sizeof(req.shape));
 	return req;
+}
+
+void kf_expect_compare(const struct kf_case *kase, size_t i,
+		       const struct kf_compare_request *req,
+		       bool by_kernelbench, struct kf_compare *out)
+{
+	if (kase->digest)
+		kf_digest_compare(req, &kase->digest[i], by_kernelbench, out);
+	else if (by_kernelbench)
+		kf_compare_kernelbench(req, out);
+	else
+		kf_compare_run(req, out);
 }

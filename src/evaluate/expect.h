@@ -13,4 +13,10 @@ struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
 				    const struct kf_case *kase, size_t i,
 				    const void *got);
 
+/* Output i of a case by kforge's rule or KernelBench's, however the bundle
+ * keeps what is expected. */
+void kf_expect_compare(const struct kf_case *kase, size_t i,
+		       const struct kf_compare_request *req,
+		       bool by_kernelbench, struct kf_compare *out);
+
 #endif

@@ -570,18 +570,6 @@ static void take_compare(struct kf_check *check, size_t i,
 	check->compare = *c;
 }
 
-static void judge_output(const struct kf_case *kase, size_t i,
-			 const struct kf_compare_request *r,
-			 bool by_kernelbench, struct kf_compare *c)
-{
-	if (kase->digest)
-		kf_digest_compare(r, &kase->digest[i], by_kernelbench, c);
-	else if (by_kernelbench)
-		kf_compare_kernelbench(r, c);
-	else
-		kf_compare_run(r, c);
-}
-
 /* By kforge's own rule; other positions of what is equal are right. */
 static void judge_by_scale(struct kf_session *s, const struct kf_case *kase,
 			   size_t i, const struct kf_compare_request *r,
@@ -590,7 +578,7 @@ static void judge_by_scale(struct kf_session *s, const struct kf_case *kase,
 	struct kf_compare_request again = *r;
 	void *settled;
 
-	judge_output(kase, i, r, false, c);
+	kf_expect_compare(kase, i, r, false, c);
 	if (c->end == KF_COMPARE_GOOD)
 		return;
 	settled = kf_positions_settled(&s->shared->positions[i],
@@ -598,7 +586,7 @@ static void judge_by_scale(struct kf_session *s, const struct kf_case *kase,
 				       r->got);
 	again.got = settled;
 	if (settled)
-		judge_output(kase, i, &again, false, c);
+		kf_expect_compare(kase, i, &again, false, c);
 	free(settled);
 }
 
@@ -622,7 +610,7 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 			take_compare(check, i, &c);
 		if (!check->kernelbench_applies)
 			continue;
-		judge_output(kase, i, &r, true, &c);
+		kf_expect_compare(kase, i, &r, true, &c);
 		if (c.end != KF_COMPARE_GOOD)
 			check->kernelbench_good = false;
 		if (by_kernelbench)

@@ -28,11 +28,6 @@ static enum kf_code find(const struct kf_bundle_loader *l,
 	return kf_bundle_find(l, file, name, &info, dtype, out);
 }
 
-static int64_t chunks_of(int64_t numel)
-{
-	return numel / KF_CHUNK + (numel % KF_CHUNK != 0);
-}
-
 /* --- inputs --------------------------------------------------------------- */
 
 static enum kf_code find_fresh(const struct kf_bundle_loader *l,
@@ -44,7 +39,7 @@ static enum kf_code find_fresh(const struct kf_bundle_loader *l,
 				 &column);
 
 	if (!code)
-		code = find(l, file, "row", i, KF_F32, chunks_of(numel), 0,
+		code = find(l, file, "row", i, KF_F32, kf_chunks_of(numel), 0,
 			    &row);
 	if (!code)
 		code = find(l, file, "shift", i, KF_F64, 1, 0, &shift);
@@ -101,7 +96,7 @@ static enum kf_code find_sums(const struct kf_bundle_loader *l,
 	const void *sums, *scale;
 	enum kf_code code;
 
-	out->chunk_count = chunks_of(l->bundle->out[i].numel);
+	out->chunk_count = kf_chunks_of(l->bundle->out[i].numel);
 	code = find(l, file, "sums", i, KF_F64, out->chunk_count,
 		    KF_CHUNK_SUMS, &sums);
 	if (!code)

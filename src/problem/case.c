@@ -1,7 +1,5 @@
 #include "problem/case.h"
 
-#include <stdatomic.h>
-
 #include "base/half.h"
 #include "base/parallel.h"
 
@@ -184,28 +182,14 @@ struct all {
 	struct making making;
 	char *to;
 	const char *data;		/* to be compared instead */
-	atomic_size_t first_byte;	/* that differs; SIZE_MAX: none */
 };
 
-static int64_t part_count(const struct all *all, size_t part)
+static void make_part(void *arg, int64_t first, int64_t end)
 {
-	int64_t left = all->making.info->numel - (int64_t)part * PART;
-
-	return left < PART ? left : PART;
-}
-
-static void make_part(void *arg, size_t part)
-{
-	struct all *all = arg;
+	const struct all *all = arg;
 	size_t size = kf_dtype_bytes(all->making.info->dtype);
 
-	make(&all->making, (int64_t)part * PART, part_count(all, part),
-	     all->to + part * (size_t)PART * size);
-}
-
-static size_t parts_of(const struct kf_tensor_info *info)
-{
-	return (size_t)((info->numel + PART - 1) / PART);
+	make(&all->making, first, end - first, all->to + (size_t)first * size);
 }
 
 void kf_case_input(const struct kf_bundle *bundle, const struct kf_case *kase,
@@ -216,7 +200,7 @@ void kf_case_input(const struct kf_bundle *bundle, const struct kf_case *kase,
 
 	if (is_made(kase, i)) {
 		all.making = making_of(bundle, kase, i);
-		kf_parallel(parts_of(info), make_part, &all);
+		kf_parallel_parts(info->numel, PART, make_part, &all);
 	} else if (kase->in[i] && info->bytes) {
 		kf_parallel_copy(to, kase->in[i], info->bytes);
 	}
@@ -233,28 +217,18 @@ static size_t first_difference(const char *a, const char *b, size_t bytes)
 	return i;
 }
 
-static void note_first(struct all *all, size_t byte)
+/* The first byte that differs, or -1. */
+static int64_t compare_part(void *arg, int64_t first, int64_t end)
 {
-	size_t before = atomic_load(&all->first_byte);
-
-	while (byte < before &&
-	       !atomic_compare_exchange_weak(&all->first_byte, &before, byte))
-		;
-}
-
-static void compare_part(void *arg, size_t part)
-{
-	struct all *all = arg;
-	int64_t count = part_count(all, part);
+	const struct all *all = arg;
 	size_t size = kf_dtype_bytes(all->making.info->dtype), byte;
-	size_t at = part * (size_t)PART * size;
-	char *made = kf_alloc((size_t)count * size);
+	size_t at = (size_t)first * size, bytes = (size_t)(end - first) * size;
+	char *made = kf_alloc(bytes);
 
-	make(&all->making, (int64_t)part * PART, count, made);
-	byte = first_difference(made, all->data + at, (size_t)count * size);
-	if (byte != SIZE_MAX)
-		note_first(all, at + byte);
+	make(&all->making, first, end - first, made);
+	byte = first_difference(made, all->data + at, bytes);
 	free(made);
+	return byte == SIZE_MAX ? -1 : (int64_t)(at + byte);
 }
 
 bool kf_case_input_is(const struct kf_bundle *bundle,
@@ -274,8 +248,6 @@ bool kf_case_input_is(const struct kf_bundle *bundle,
 		return false;
 	}
 	all.making = making_of(bundle, kase, i);
-	atomic_init(&all.first_byte, SIZE_MAX);
-	kf_parallel(parts_of(info), compare_part, &all);
-	*byte = (int64_t)atomic_load(&all.first_byte);
-	return atomic_load(&all.first_byte) == SIZE_MAX;
+	*byte = kf_parallel_least(info->numel, PART, compare_part, &all);
+	return *byte < 0;
 }

@@ -151,6 +151,11 @@ struct kf_scalar_info { char kind; int64_t i; double f; };
 #define KF_CHUNK 4096		/* elements */
 #define KF_CHUNK_SUMS 4
 
+static inline int64_t kf_chunks_of(int64_t numel)
+{
+	return numel / KF_CHUNK + (numel % KF_CHUNK != 0);
+}
+
 /* How an input is made of the kept one: x * column * row - shift. */
 struct kf_fresh {
 	const float *column;	/* [KF_CHUNK], again and again; NULL: the kept
