@@ -174,3 +174,18 @@ out:
 	free(cc);
 	return code;
 }
+
+enum kf_code kf_export_make(const struct kf_export_command *command,
+			    const char *failed, struct kf_err *err)
+{
+	struct kf_buf words = { .max = OUTPUT_MAX };
+	enum kf_code code;
+	bool good;
+
+	code = kf_export_run(command, &words, &good, err);
+	if (!code && !good)
+		code = kf_fail(err, KF_E_UNAVAIL, "%s: %.400s", failed,
+			       kf_buf_str(&words));
+	kf_buf_release(&words);
+	return code;
+}

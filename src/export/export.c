@@ -266,16 +266,9 @@ static enum kf_code make(const struct work *w, const char *target,
 		.req = w->req, .dir = w->c_dir, .argv = argv, .writable = true,
 		.limits = &w->req->platform->build_limits,
 	};
-	struct kf_buf words = { .max = OUTPUT_BYTES };
-	enum kf_code code;
-	bool good;
 
-	code = kf_export_run(&command, &words, &good, err);
-	if (!code && !good)
-		code = kf_fail(err, KF_E_UNAVAIL, "what would be exported does "
-			       "not compile here: %.400s", kf_buf_str(&words));
-	kf_buf_release(&words);
-	return code;
+	return kf_export_make(&command, "what would be exported does not "
+			      "compile here", err);
 }
 
 /* What the object tells goes into the header's comment, for it is about what

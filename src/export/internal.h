@@ -90,5 +90,10 @@ struct kf_export_command {
 KF_MUST_CHECK enum kf_code kf_export_run(
 		const struct kf_export_command *command, struct kf_buf *output,
 		bool *good, struct kf_err *err);
+/* The same of a command that must end well: else failed is the reason, before
+ * what it said. */
+KF_MUST_CHECK enum kf_code kf_export_make(
+		const struct kf_export_command *command, const char *failed,
+		struct kf_err *err);
 
 #endif

@@ -81,16 +81,11 @@ static enum kf_code compile_in(const struct kf_export_request *req,
 		.req = req, .dir = req->dir, .argv = argv, .flags = s->flags,
 		.writable = true, .limits = &req->platform->build_limits,
 	};
-	struct kf_buf words = { .max = OUTPUT_BYTES };
-	enum kf_code code;
-	bool good;
+	char *failed = kf_format("cannot compile with %s (%s)", s->name,
+				 s->package);
+	enum kf_code code = kf_export_make(&command, failed, err);
 
-	code = kf_export_run(&command, &words, &good, err);
-	if (!code && !good)
-		code = kf_fail(err, KF_E_UNAVAIL, "cannot compile with %s "
-			       "(%s): %.300s", s->name, s->package,
-			       kf_buf_str(&words));
-	kf_buf_release(&words);
+	free(failed);
 	return code;
 }
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -78,18 +77,11 @@ enum ending { STILL_RUNNING, HAS_ANSWERED, HAS_GONE };
 static enum ending wait_for_end(const struct kf_apart *apart,
 				uint64_t timeout_ns)
 {
-	struct pollfd fd = { .fd = apart->alive_fd, .events = POLLIN };
-	uint64_t end_ns = kf_now_ns() + timeout_ns, now_ns;
 	char byte;
 
-	while ((now_ns = kf_now_ns()) < end_ns) {
-		uint64_t left_ms = (end_ns - now_ns) / KF_NS_PER_MS + 1;
-
-		if (poll(&fd, 1, left_ms > 1000 ? 1000 : (int)left_ms) > 0)
-			return read(apart->alive_fd, &byte, 1) == 1
-				? HAS_ANSWERED : HAS_GONE;
-	}
-	return STILL_RUNNING;
+	if (!kf_wait_readable(apart->alive_fd, timeout_ns))
+		return STILL_RUNNING;
+	return read(apart->alive_fd, &byte, 1) == 1 ? HAS_ANSWERED : HAS_GONE;
 }
 
 static enum kf_code read_result(int fd, struct kf_buf *result,

@@ -170,35 +170,26 @@ static unsigned trim(struct list *list, uint64_t bytes, uint64_t free_bytes)
 	return count;
 }
 
-/* One at a time looks and removes: two would each make room for both. */
-static int lock_folder(const char *folder)
-{
-	char *path = kf_path_join(folder, "trim.lock");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-
-	free(path);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
 unsigned kf_bundle_trim_to(const char *folder, uint64_t bytes,
 			   uint64_t free_bytes, uint64_t *removed_bytes)
 {
-	int lock_fd = lock_folder(folder);
+	char *path = kf_path_join(folder, "trim.lock");
+	struct kf_lock lock = { 0 };
 	unsigned count = 0;
 	struct list list;
 
+	/* One at a time: two would each make room for both. */
 	*removed_bytes = 0;
-	if (lock_fd < 0)
-		return 0;
+	if (kf_lock_try(path, &lock, NULL) || !lock.held)
+		goto out;
 	find_all(folder, &list);
 	*removed_bytes = list.bytes;
 	count = trim(&list, bytes, free_bytes);
 	*removed_bytes -= list.bytes;
 	release(&list);
-	close(lock_fd);
+out:
+	kf_lock_release(&lock);
+	free(path);
 	return count;
 }
 

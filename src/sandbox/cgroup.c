@@ -63,19 +63,19 @@ static bool put(const char *dir, const char *name, const char *value)
 {
 	char *path = kf_path_join(dir, name);
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t put = -1;
+	ssize_t written = -1;
 	int failure;
 
 	/* Memory is reclaimed for some of them, until a signal comes. */
-	do
-		put = fd < 0 ? -1 : write(fd, value, strlen(value));
-	while (fd >= 0 && put < 0 && errno == EINTR);
+	while (fd >= 0 && (written = write(fd, value, strlen(value))) < 0 &&
+	       errno == EINTR)
+		;
 	failure = errno;
 	if (fd >= 0)
 		close(fd);
 	free(path);
 	errno = failure;
-	return put == (ssize_t)strlen(value);
+	return written == (ssize_t)strlen(value);
 }
 
 static bool put_number(const char *dir, const char *name, uint64_t value)
