@@ -1,4 +1,4 @@
-/* Loops on all processors: each element once, and the least of what is found. */
+/* Loops on all processors: each element once, the least of what is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
