@@ -156,6 +156,8 @@ static char *replace(const char *word, const struct kf_build_job *job,
 		{ "{output}", output },
 		{ "{include}", INCLUDE_FOLDER },
 		{ "{arch}", job->arch },
+		{ "{arch_number}", job->arch ? job->arch +
+		  strcspn(job->arch, "0123456789") : NULL },
 		{ "{python}", python ? python->python.program : NULL },
 		{ "{python_home}", python ? python->place.code_folder : NULL },
 		{ "{problem}", python ? python->problem_path : NULL },

@@ -326,6 +326,7 @@ extern "C" __global__ void apply(const float *x, const float *kept,
 				 numbers s, int columns, int64_t n)
 {
 	extern __shared__ float row[];
+	asm volatile("wgmma.fence.sync.aligned;");
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i >= n || s.factor > FLT_MAX)
