@@ -171,7 +171,15 @@ static void test_errors_have_names_and_lines(void **state)
 		  "__shared__ float s[80000]; s[threadIdx.x] = clock();\n"
 		  "__syncthreads(); if (s[5] == 3) __trap(); }\n", good_host,
 		  { "320000 bytes of static shared memory",
-		    "error: the assembler refuses a kernel" } },
+		    "kernels.cu: error: the assembler",
+		    "a launch can have more, as shared_bytes" } },
+		{ "__device__ __forceinline__ void bad() {\n"
+		  "asm volatile(\"tcgen05.fence::after_thread_sync;\"); }\n"
+		  "extern \"C\" __global__ void k() {\n"
+		  "bad(); }\n", good_host,
+		  { "kernels.cu:2: error: the assembler: Instruction "
+		    "'tcgen05.fence' not supported on .target 'sm_90a' "
+		    "[tcgen05.fence::after_thread_sync;]" } },
 	};
 	struct builder *b = *state;
 
@@ -278,6 +286,48 @@ static void test_the_log_reads_like_other_compilers(void **state)
 		struct kf_buf out = { .max = SOURCE_BYTES };
 
 		kf_cuda_log(rows[i].log, &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].want);
+		kf_buf_release(&out);
+	}
+}
+
+static void test_an_assembler_speaks_of_the_source(void **state)
+{
+	static const char ptx[] =
+		".version 9.0\n.target sm_90a\n.visible .entry k(\n)\n{\n"
+		"\t.loc\t1 7 3\n\tmov.u32 %r1, 4;\n"
+		"\t.loc\t2 90 1, function_name $L__info_string0, inlined_at 1 "
+		"8 2\n\tadd.f128 \t%f1, %f2;\n}\n"
+		"\t.file\t1 \"/x/kernels.cu\"\n\t.file\t2 \"/x/mma.h\"\n";
+	static const struct { const char *words, *want; } rows[] = {
+		{ "", "" },
+		{ "ptxas info    : Used 32 registers, line 7\n", "" },
+		{ "ptxas fatal   : Ptx assembly aborted due to errors\n", "" },
+		{ "gcc error   : no\n", "" },
+		{ "ptxas /tmp/x, line 7; error   : Bad move\n",
+		  "kernels.cu:7: error: the assembler: Bad move "
+		  "[mov.u32 %r1, 4;]\n" },
+		/* Of a header: the instruction alone. */
+		{ "ptxas application ptx input, line 9; error   : Bad add\n",
+		  "kernels.cu: error: the assembler: Bad add "
+		  "[add.f128 \t%f1, %f2;]\n" },
+		{ "ptxas fatal   : Insufficient registers at line 7 in k\n",
+		  "kernels.cu:7: error: the assembler: Insufficient registers "
+		  "at line 7 in k [mov.u32 %r1, 4;]\n" },
+		{ "ptxas x, line 700; error   : Nowhere\n",
+		  "kernels.cu: error: the assembler: Nowhere\n" },
+		{ "ptxas x, line 1; error   : Before all\n",
+		  "kernels.cu: error: the assembler: Before all "
+		  "[.version 9.0]\n" },
+		{ "ptxas x, line 0; error   : None",
+		  "kernels.cu: error: the assembler: None\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = SOURCE_BYTES };
+
+		kf_cuda_assembler_words(ptx, rows[i].words, &out);
 		assert_string_equal(kf_buf_str(&out), rows[i].want);
 		kf_buf_release(&out);
 	}
@@ -500,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_spills_are_told),
 		cmocka_unit_test(test_a_missing_compiler_is_our_trouble),
 		cmocka_unit_test(test_the_log_reads_like_other_compilers),
+		cmocka_unit_test(test_an_assembler_speaks_of_the_source),
 		cmocka_unit_test(test_devices_are_described),
 		cmocka_unit_test(test_hidden_devices_stay_hidden),
 		cmocka_unit_test(test_no_driver_is_no_device),

@@ -222,6 +222,8 @@ struct kf_nvrtc {
 	int (*log)(void *program, char *log);
 	int (*cubin_bytes)(void *program, size_t *bytes);
 	int (*cubin)(void *program, char *cubin);
+	int (*ptx_bytes)(void *program, size_t *bytes);
+	int (*ptx)(void *program, char *ptx);
 	const char *(*error)(int result);
 };
 KF_MUST_CHECK enum kf_code kf_nvrtc_open(struct kf_nvrtc *nvrtc,

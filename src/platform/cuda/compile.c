@@ -3,6 +3,7 @@
 
 #define SOURCE_MAX	(4u << 20)
 #define CUBIN_MAX	(32u << 20)
+#define PTX_MAX		(64u << 20)
 #define OPTIONS_MAX	24
 #define ARCHS_MAX	128
 
@@ -29,6 +30,7 @@ static void add_folder(void *arg, const char *folder)
 	add_option(arg, "--include-path=", folder);
 }
 
+/* arch: "sm_90a", or for its PTX "compute_90a". */
 static void make_options(const struct kf_nvrtc *nvrtc, const char *arch,
 			 struct options *o)
 {
@@ -101,23 +103,99 @@ static enum kf_code take_cubin(const struct kf_nvrtc *nvrtc, void *program,
 	return KF_OK;
 }
 
-/* NVRTC keeps to itself what its assembler finds wrong. */
-static void refuse(struct kf_build *out)
+/* --- refused -------------------------------------------------------------- */
+
+/* The PTX of a program that compiles and is not assembled; caller frees, NULL:
+ * there is none. */
+static char *ptx_of(const struct kf_nvrtc *nvrtc, void *program,
+		    const char *arch)
 {
+	char *kind = kf_format("compute_%s", arch + strcspn(arch, "0123456789"));
+	struct options options = { .count = 0 };
+	size_t bytes = 0;
+	char *ptx = NULL;
+
+	make_options(nvrtc, kind, &options);
+	if (nvrtc->compile(program, options.count,
+			   (const char *const *)options.option) == 0 &&
+	    nvrtc->ptx_bytes(program, &bytes) == 0 && bytes &&
+	    bytes <= PTX_MAX) {
+		ptx = kf_alloc(bytes + 1);
+		if (nvrtc->ptx(program, ptx)) {
+			free(ptx);
+			ptx = NULL;
+		}
+	}
+	options_release(&options);
+	free(kind);
+	return ptx;
+}
+
+static void ask_assembler(const struct kf_nvrtc *nvrtc, const char *arch,
+			  const char *ptx, struct kf_buf *out)
+{
+	char *real = realpath(nvrtc->path, NULL);
+	char *ptxas = real ? kf_cuda_assembler_path(real) : NULL;
+
+	if (ptxas)
+		kf_cuda_assemble(ptxas, arch, ptx, out);
+	free(ptxas);
+	free(real);
+}
+
+/* What an assembler says is told once, and where. */
+static void replace_words(const struct kf_buf *told, struct kf_buf *log)
+{
+	struct kf_buf before = *log;
+	const char *line = kf_buf_str(&before);
+
+	*log = (struct kf_buf) { .max = before.max };
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		len += line[len] == '\n';
+		if (strncmp(line, "ptxas ", 6) != 0)
+			kf_buf_add(log, line, len);
+		line += len;
+	}
+	kf_buf_add(log, kf_buf_str(told), told->len);
+	kf_buf_release(&before);
+}
+
+static void refuse(const struct kf_nvrtc *nvrtc, void *program,
+		   const char *arch, struct kf_build *out)
+{
+	struct kf_buf told = { .max = KF_BUILD_LOG_BYTES };
+	char *ptx;
+
 	out->end = KF_BUILD_REFUSED;
-	if (!strstr(kf_buf_str(&out->log), "error"))
+	if (strstr(kf_buf_str(&out->log), "error:"))
+		return;		/* the compiler's own */
+	ptx = ptx_of(nvrtc, program, arch);
+	if (ptx)
+		kf_cuda_assembler_words(ptx, kf_buf_str(&out->log), &told);
+	if (ptx && !told.len)
+		ask_assembler(nvrtc, arch, ptx, &told);
+	if (told.len)
+		replace_words(&told, &out->log);
+	else
 		kf_buf_puts(&out->log, "kernels.cu: error: the assembler "
 			    "refuses a kernel: too much static shared memory "
 			    "(see above; a launch can have more, as "
-			    "shared_bytes), or inline PTX for another "
-			    "device\n");
+			    "shared_bytes), too few registers for it (fewer "
+			    "threads in __launch_bounds__ leave it more), or "
+			    "inline PTX for another device\n");
+	kf_buf_release(&told);
+	free(ptx);
 }
 
+/* --- compile -------------------------------------------------------------- */
+
 static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
-			    const struct options *options,
-			    struct kf_buf *device, struct kf_build *out,
-			    struct kf_err *err)
+			    const char *arch, struct kf_buf *device,
+			    struct kf_build *out, struct kf_err *err)
 {
+	struct options options = { .count = 0 };
 	void *program = NULL;
 	enum kf_code code = KF_OK;
 	bool spoken;
@@ -129,17 +207,19 @@ static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
 	if (result)
 		return kf_fail(err, KF_E_UNAVAIL, "NVRTC does not start: %s",
 			       nvrtc->error(result));
-	result = nvrtc->compile(program, options->count,
-				(const char *const *)options->option);
+	make_options(nvrtc, arch, &options);
+	result = nvrtc->compile(program, options.count,
+				(const char *const *)options.option);
 	spoken = add_log(nvrtc, program, &out->log);
 	if (!result)
 		code = take_cubin(nvrtc, program, device, out, err);
 	else if (spoken)
-		refuse(out);
+		refuse(nvrtc, program, arch, out);
 	else
 		code = kf_fail(err, KF_E_UNAVAIL, "NVRTC fails: %s",
 			       nvrtc->error(result));
 	nvrtc->destroy(&program);
+	options_release(&options);
 	return code;
 }
 
@@ -149,7 +229,6 @@ static enum kf_code compile_kernels(const struct kf_build_request *req,
 				    struct kf_err *err)
 {
 	struct kf_buf source = { .max = SOURCE_MAX };
-	struct options options = { .count = 0 };
 	struct kf_nvrtc nvrtc;
 	enum kf_code code = kf_nvrtc_open(&nvrtc, err);
 
@@ -159,12 +238,9 @@ static enum kf_code compile_kernels(const struct kf_build_request *req,
 		code = kf_fail(err, KF_E_UNAVAIL, "%s does not compile for "
 			       "%s: install a newer CUDA toolkit", nvrtc.path,
 			       req->arch);
-	if (!code) {
-		make_options(&nvrtc, req->arch, &options);
-		code = compile(&nvrtc, kf_buf_str(&source), &options, device,
+	if (!code)
+		code = compile(&nvrtc, kf_buf_str(&source), req->arch, device,
 			       out, err);
-	}
-	options_release(&options);
 	kf_buf_release(&source);
 	kf_nvrtc_release(&nvrtc);
 	return code;

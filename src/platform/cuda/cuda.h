@@ -6,7 +6,8 @@
  *	library.c    where they lie, opening them
  *	find.c       devices; card.c: their hardware cards
  *	measure.c    what they were measured to do
- *	compile.c    kernels.cu to device code; toolkit.c: its headers
+ *	compile.c    kernels.cu to device code; toolkit.c: its headers;
+ *	             assemble.c: what ptxas finds wrong
  *	device.c     open, attach, upload, download, close
  *	memory.c     arenas, their patterns, guards and digests
  *	load.c       a module and its lists; check.c: does the device do them?
@@ -42,6 +43,9 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
 /* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
 char *kf_cuda_compiler_path(const char *name);
+/* The assembler that belongs to an NVRTC, whose path has no links in it; as
+ * above. */
+char *kf_cuda_assembler_path(const char *nvrtc_real_path);
 /* The file of a library of the toolkit, "libcublas.so*"; caller frees, NULL:
  * there is none. */
 char *kf_cuda_toolkit_library(const char *name);
@@ -99,12 +103,19 @@ enum kf_code kf_cuda_canary(const char *device_id, uint64_t timeout_ns,
 extern const struct kf_clock_source kf_cuda_clocks;
 uint64_t kf_cuda_memory_free(const char *device_id);	/* as in the table */
 
-/* --- compile.c, toolkit.c ------------------------------------------------- */
+/* --- compile.c, assemble.c, toolkit.c -------------------------------------- */
 enum kf_code kf_cuda_build(const struct kf_build_request *req,
 			   struct kf_build *out, struct kf_err *err);
 /* The compiler's words as gcc would put them, "kernels.cu:3: error: ...", and
  * what ptxas says of a kernel in one line. */
 void kf_cuda_log(const char *log, struct kf_buf *out);
+/* Has the assembler at a path look at PTX of kernels.cu, and adds what it finds
+ * wrong as the compiler would: nothing, if it finds nothing or cannot be run. */
+void kf_cuda_assemble(const char *ptxas, const char *arch, const char *ptx,
+		      struct kf_buf *out);
+/* Of its words, or NVRTC's. */
+void kf_cuda_assembler_words(const char *ptx, const char *words,
+			     struct kf_buf *out);
 /* Headers of C and C++ that NVRTC lacks, for nvrtcCreateProgram. The first is
  * the one that every kernels.cu begins with. */
 extern const char *const kf_cuda_header[], *const kf_cuda_header_name[];

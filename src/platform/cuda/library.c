@@ -204,6 +204,21 @@ static char *folder_of(const char *path, int count)
 	return folder;
 }
 
+char *kf_cuda_assembler_path(const char *nvrtc_real_path)
+{
+	/* PREFIX/lib64, PREFIX/targets/NAME/lib */
+	for (int levels = 2; levels <= 4; levels += 2) {
+		char *prefix = folder_of(nvrtc_real_path, levels);
+		char *path = kf_path_join(prefix, "bin/ptxas");
+
+		free(prefix);
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return kf_cuda_compiler_path("ptxas");
+}
+
 /* A toolkit: PREFIX/lib64 and PREFIX/include. A Python package of its own for
  * each part: nvidia/cuda_nvrtc/lib, nvidia/cuda_runtime/include. */
 void kf_cuda_header_folders(const char *nvrtc_path_, kf_cuda_folder_fn *add,
@@ -263,7 +278,7 @@ static void builder_paths(kf_driver_path_fn *add, void *arg)
 	struct shown shown = { add, arg };
 	char *nvrtc = nvrtc_path();
 	char *real = nvrtc ? realpath(nvrtc, NULL) : NULL;
-	char *folder;
+	char *folder, *assembler;
 
 	if (real) {
 		/* A toolkit's name may be a link to a folder with a number. */
@@ -274,6 +289,10 @@ static void builder_paths(kf_driver_path_fn *add, void *arg)
 		add(arg, folder, false);
 		free(folder);
 		kf_cuda_header_folders(nvrtc, show_folder, &shown);
+		assembler = kf_cuda_assembler_path(real);
+		if (assembler)
+			add(arg, assembler, false);
+		free(assembler);
 	}
 	free(real);
 	free(nvrtc);
@@ -544,6 +563,8 @@ static const struct kf_cuda_entry nvrtc_entry[] = {
 	E(log, "nvrtcGetProgramLog"),
 	E(cubin_bytes, "nvrtcGetCUBINSize"),
 	E(cubin, "nvrtcGetCUBIN"),
+	E(ptx_bytes, "nvrtcGetPTXSize"),
+	E(ptx, "nvrtcGetPTX"),
 	E(error, "nvrtcGetErrorString"),
 };
 #undef E
