@@ -25,7 +25,7 @@ KINDS = ("declared", "changed", "declared", "zero_mean", "tail", "large",
          "weights")
 RUNS = 4                    # perturbed ones, at most
 STOCK_MAX = 12
-STOCK_LEAST = 4
+STOCK_LEAST = 6            # blocks of one call, all in one process
 STOCK_BYTES = 12 << 30     # of inputs and outputs, though none are kept
 ROWS_BYTES = 512 << 20      # of the rows that run in float64
 NUMBER_MAX = 1 << 40        # so many of these add up exactly

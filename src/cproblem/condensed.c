@@ -12,7 +12,7 @@
 #define STOCK_BYTES ((size_t)12 << 30)	/* of inputs and outputs, though none
 					   are kept */
 #define STOCK_MAX 12u
-#define STOCK_LEAST 4u
+#define STOCK_LEAST 6u		/* blocks of one call, all in one process */
 #define STOCK_LIGHT 1u
 #define LARGE 1024.0f
 /* Factors of columns and rows are (base + j) / 4096, 0 <= j < 512. First a

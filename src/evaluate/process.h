@@ -75,8 +75,10 @@ KF_MUST_CHECK enum kf_code kf_device_share_sets(struct kf_judgement *judgement,
 KF_MUST_CHECK enum kf_code kf_device_take(struct kf_judgement *judgement,
 					  struct kf_err *err);
 
-/* Calls in a block, for a usual call of that length; 0: not known. */
-unsigned kf_block_calls(uint64_t call_ns);
+/* Calls in a block, for a usual call of that length; 0: not known. around_ns:
+ * what one takes with all that is moved and compared for it, or 0. On a device
+ * that may be a thousand times the call, and then one call makes a block. */
+unsigned kf_block_calls(uint64_t call_ns, uint64_t around_ns);
 /* A block of timed calls. *disturbed becomes true if other programs took
  * processors away from too many of them; it is never set to false. */
 KF_MUST_CHECK enum kf_code kf_block_run(struct kf_judgement *judgement,

@@ -14,15 +14,22 @@
 #define COLD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer: not worth it */
 #define COLD_TRIES		2u
 
+static size_t whole_block(const struct kf_judgement *j,
+			  const struct kf_process *p)
+{
+	bool device = kf_session_opens_device(j->req);
+	size_t calls = kf_block_calls(j->call_ns,
+				      device ? j->around_ns_min : 0);
+
+	return calls < p->fresh_count ? calls : p->fresh_count;
+}
+
 static unsigned block_calls(const struct kf_judgement *j,
 			    const struct kf_process *p)
 {
-	size_t stock = p->fresh_count, left = stock - p->fresh_used;
-	size_t calls = kf_block_calls(j->call_ns);
+	size_t calls = whole_block(j, p);
 
-	if (calls > stock)
-		calls = stock;
-	if (calls > left)
+	if (calls > p->fresh_count - p->fresh_used)
 		return 0;	/* a fresh process has a whole block's worth */
 	return (unsigned)(calls < j->calls_left ? calls : j->calls_left);
 }
@@ -63,7 +70,7 @@ static void note_block(struct kf_judgement *j, struct kf_process *p,
 	size_t n = j->block_count - more;
 
 	if (!more && n > 0 && count < KF_BLOCK_CALLS_LEAST &&
-	    j->req->bundle->stock_count >= KF_BLOCK_CALLS_LEAST)
+	    count < whole_block(j, p))
 		return;		/* the rest of a fixed plan: not a block */
 	p->timed_count = more ? p->timed_count + count : count;
 	count = p->timed_count;
@@ -257,11 +264,13 @@ static enum kf_code run_cold(struct kf_judgement *j, struct kf_process *p,
 static size_t processes_left(const struct kf_judgement *j,
 			     const struct kf_process *p)
 {
-	size_t block = kf_block_calls(j->call_ns);
+	size_t block = whole_block(j, p);
 	size_t warm = kf_process_warm_count(p->fresh_count);
-	size_t blocks = (p->fresh_count - warm) / block;
-	size_t need;
+	size_t blocks, need;
 
+	if (!block)
+		return 0;
+	blocks = (p->fresh_count - warm) / block;
 	blocks = blocks < 1 ? 1 : blocks > TURNS_MOST ? TURNS_MOST : blocks;
 	if (j->req->call_count_fixed)
 		need = j->calls_left / block;
