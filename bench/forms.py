@@ -2,11 +2,13 @@
 """Forms of programs beside each other on CUDA: ten problems of KernelBench, one
 first reply of the same large language model in each form.
 
-    bench/forms.py make DIR     job folders DIR/FORM/PROBLEM (docs/jobs.md)
-    bench/forms.py table DIR    what became of those that are judged, as a table
-                                and as JSON; the machine that judged need not be
-                                this one
-    bench/forms.py              both, and the judging between them
+    bench/forms.py make DIR     job folders DIR/FORM/PROBLEM (docs/jobs.md) of
+                                replies that have no verdict yet
+    bench/forms.py take DIR     what became of those that are judged is kept; the
+                                machine that judged need not be this one
+    bench/forms.py table        what is kept, as a table
+    bench/forms.py              all of them judged here, as a table and as JSON;
+                                nothing is kept
 
 KERNELBENCH=FOLDER is a checkout of KernelBench. Without it, or without a CUDA
 device and a Python with torch that sees it, the last one says so. Judging twice
@@ -17,9 +19,10 @@ as fast, with the reference timed beside two forms alone:
 
 The replies are in bench/results/h200: second-replies-FORM.jsonl, whose prompts had
 notes that say the same to all forms; those of first-replies-FORM.jsonl did not, so
-they are no comparison. Tokens are those of the reply, two for
-seven bytes, as kforge counts where a provider tells none. A two-part program's time
-is its device's, the other forms' is kforge's and has the launching in it.
+they are no comparison (first-forms.json has their verdicts). Tokens are those of the
+reply, two for seven bytes, as kforge counts where a provider tells none. A two-part
+program's time is its device's, the other forms' is kforge's and has the launching in
+it.
 """
 
 import json
@@ -72,7 +75,7 @@ def checkout():
             for path in pathlib.Path(folder).glob("**/level[1-3]/*.py")}
 
 
-def make(folder):
+def make(folder, done=frozenset()):
     problems = checkout()
     replies = {form: first_replies(REPLIES / name)
                for form, name in FILES.items()}
@@ -80,8 +83,9 @@ def make(folder):
         for form, texts in replies.items():
             if name not in problems:
                 sys.exit(f"{os.environ['KERNELBENCH']} has no problem {name}")
-            write_job(folder / form / name, problems[name], texts[name],
-                      form=form)
+            if (name, form) not in done:
+                write_job(folder / form / name, problems[name], texts[name],
+                          form=form)
 
 
 # --- what became of them ------------------------------------------------------
@@ -119,6 +123,11 @@ def rows(folder):
     found = [row(path.parent) for path in sorted(folder.glob("**/job.json"))]
     if not found:
         sys.exit(f"there are no jobs below {folder}")
+    return found
+
+
+def with_speedups(found):
+    """Against the reference beside each; else as others of its problem had it."""
     by_problem = {}
     for facts in found:
         if fastest(facts):
@@ -205,15 +214,32 @@ def show(found, out=sys.stderr):
           "took, and without making the bundle.", file=out)
 
 
-def table(folder):
-    found = rows(folder)
-    show(found)
-    print(json.dumps({
+def whole(found):
+    return {
         "good": all("state" in facts for facts in found),
         "devices": sorted({f["device"] for f in found if "device" in f}),
         "by_form": {form: summary(group)
                     for form, group in by_form(found).items()},
-        "jobs": found}))
+        "jobs": found}
+
+
+def kept_in(path):
+    return json.loads(path.read_text(encoding="utf-8"))["jobs"] \
+        if path.exists() else []
+
+
+def key(facts):
+    return facts["problem"], facts["form"]
+
+
+def take(folder, path):
+    """Adds what is judged there; one that was kept before gives way."""
+    kept = {key(facts): facts for facts in kept_in(path)}
+    kept.update((key(facts), facts) for facts in rows(folder)
+                if "state" in facts)
+    found = with_speedups([kept[name] for name in sorted(kept)])
+    path.write_text(json.dumps(whole(found), indent=1) + "\n",
+                    encoding="utf-8")
 
 
 # --- all of it here -----------------------------------------------------------
@@ -240,21 +266,27 @@ def everything(make_jobs, missing=()):
                               check=False)
         if done.returncode not in (0, 1):
             sys.exit(f"kforge judge ended with status {done.returncode}")
-        table(pathlib.Path(folder))
+        found = with_speedups(rows(pathlib.Path(folder)))
+        show(found)
+        print(json.dumps(whole(found)))
 
 
-def main(make_jobs=make, missing=()):
+def main(path, make_jobs=make, missing=()):
     words = sys.argv[1:]
     if not words:
         everything(make_jobs, missing)
     elif len(words) == 2 and words[0] == "make":
-        make_jobs(pathlib.Path(words[1]))
-    elif len(words) == 2 and words[0] == "table":
-        table(pathlib.Path(words[1]))
+        make_jobs(pathlib.Path(words[1]),
+                  {key(f) for f in kept_in(path) if "state" in f})
+    elif len(words) == 2 and words[0] == "take":
+        take(pathlib.Path(words[1]), path)
+    elif words == ["table"]:
+        show(kept_in(path), sys.stdout)
     else:
-        sys.exit(f"usage: {sys.argv[0]} [make DIR | table DIR]")
+        sys.exit(f"usage: {sys.argv[0]} [make DIR | take DIR | table]")
 
 
 if __name__ == "__main__":
-    main(missing=[] if os.environ.get("KERNELBENCH") else
+    main(REPLIES / "forms.json",
+         missing=[] if os.environ.get("KERNELBENCH") else
          ["a checkout of KernelBench (KERNELBENCH)"])
