@@ -44,6 +44,7 @@ def main(device_name, output, problem_path, source_path):
 def _warm(device_name, problem_path, folder, manifest):
     cache = artefact.set_caches(folder)
     try:
+        from kforge_reference import device
         from kforge_reference.failure import Refused
         from kforge_reference.problem import Problem, prepare_torch
         from . import program
@@ -51,6 +52,7 @@ def _warm(device_name, problem_path, folder, manifest):
         prepare_torch(int(os.environ.get("OMP_NUM_THREADS", "1")),
                       device_name)
         problem = Problem(problem_path)
+        device.leave_default()
     except Exception as error:  # the runner will say it, and not of a program
         print("not compiled ahead: %s" % error)
         return 0
@@ -61,7 +63,8 @@ def _warm(device_name, problem_path, folder, manifest):
     except BaseException as error:
         return _refuse(folder, error)
     try:
-        inputs = problem.inputs(INPUT_SEED)
+        with device.default():
+            inputs = problem.inputs(INPUT_SEED)
         program.call(program.construct(found, problem), inputs, inputs.leaves)
     except Refused:
         pass

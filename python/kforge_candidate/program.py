@@ -34,8 +34,9 @@ def load(folder):
 
 
 def construct(found, problem):
-    """As the problem constructs its own Model."""
-    args, kwargs = problem.init_arguments()
+    """As the problem constructs its own Model, and put on the device then."""
+    with device.default():
+        args, kwargs = problem.init_arguments()
     with torch.no_grad():
         seed_all(BUILD_SEED)
         module = device.put(found(*args, **kwargs))

@@ -106,6 +106,7 @@ class Server:
                       self._device_name or "cpu")
         self._problem = Problem(self._problem_path)
         self._inputs = self._problem.inputs(INPUT_SEED)
+        device.leave_default()
         self._synchronize = device.settle
         self._guard = Guard()
         self._mapped = trace.mapped()

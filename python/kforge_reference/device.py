@@ -1,7 +1,9 @@
 """Where the reference runs: the processor, or a device of torch's.
 
 `choose` comes before anything is made. From then on tensors are made there,
-unless a problem says otherwise, and `put` brings the rest.
+unless a problem says otherwise, and `put` brings the rest. Programs are written
+for PyTorch as it is by itself, where `torch.zeros(4)` is made on the processor:
+before theirs runs, `leave_default`.
 """
 
 import contextlib
@@ -36,6 +38,25 @@ def choose(name):
                       % (torch.__version__, name))
     _device = torch.device(_device.type, torch.cuda.current_device())
     torch.set_default_device(_device)
+
+
+def leave_default():
+    """From here on tensors are made where PyTorch makes them by itself."""
+    if not is_cpu():
+        torch.set_default_device(None)
+
+
+@contextlib.contextmanager
+def default():
+    """As before leave_default, for what a problem makes."""
+    if is_cpu():
+        yield
+        return
+    torch.set_default_device(_device)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
 
 
 def is_cpu():

@@ -224,6 +224,47 @@ def test_a_call_that_cannot_be_watched_is_made_and_says_so():
     assert text == "unseen no such thing\n", text
 
 
+def test_programs_find_pytorch_as_it_is_by_itself():
+    """The problem's arguments are made on the device, and nothing else; a
+    device that this torch lacks stands for one."""
+    import torch
+    from kforge_candidate import program
+    from kforge_reference import device
+    chosen, seen = [], []
+
+    class Found(torch.nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            seen.append(("program", size, chosen[-1]))
+
+        def to(self, where):
+            seen.append(("moved", where))
+            return self
+
+    class Problem:
+        dtype = None
+
+        def init_arguments(self):
+            seen.append(("problem", chosen[-1]))
+            return (4,), {}
+
+    before = device._device, getattr(torch, "set_default_device", None)
+    device._device = there = torch.device("meta")
+    torch.set_default_device = chosen.append
+    try:
+        device.leave_default()
+        program.construct(Found, Problem())
+    finally:
+        device._device = before[0]
+        if before[1]:
+            torch.set_default_device = before[1]
+        else:
+            del torch.set_default_device
+    assert chosen == [None, there, None], chosen
+    assert seen == [("problem", there), ("program", 4, None),
+                    ("moved", there)], seen
+
+
 def main():
     tests = [value for name, value in sorted(globals().items())
              if name.startswith("test_")]
