@@ -19,7 +19,6 @@ problems drawn anew (2,000 times).
 """
 
 import json
-import math
 import pathlib
 import random
 import sys
@@ -29,6 +28,7 @@ import forms
 FOLDER = pathlib.Path("bench/results/h200")
 KINDS = ("arms", "sets")
 DRAWS = 2000
+FEWEST = 3      # problems, for an interval
 SEED = 5
 
 
@@ -56,6 +56,8 @@ def make(folder):
     for kind in KINDS:
         verdicts = read(kind)["verdicts"]
         for arm, problem, attempt, text in replies(kind):
+            if problem not in problems:
+                sys.exit(f"the checkout of KernelBench has no problem {problem}")
             if not verdict_of(verdicts, arm, problem, attempt):
                 forms.write_job(folder / kind / arm / f"{problem}-{attempt}",
                                 problems[problem], text)
@@ -90,7 +92,7 @@ def starts(verdicts):
     found = {}
     for problem, arms in verdicts.items():
         seen = sorted(arm["0"]["speedup"] for arm in arms.values()
-                      if "0" in arm)
+                      if arm.get("0", {}).get("speedup"))
         if seen:
             found[problem] = seen[len(seen) // 2]
     return found
@@ -152,10 +154,11 @@ def compare(verdicts, arms, start, attempts):
           "| interval |\n" + "|---" * 5 + "|")
     for arm, gain in found.items():
         values = [gain[problem] for problem in common]
-        low, high = interval(values) if values else (math.nan, math.nan)
+        both = f"{forms.mean(values):.2f}" if values else "-"
+        low, high = interval(values) if values else (0, 0)
         print(f"| {arm} | {len(gain)} | {forms.mean(list(gain.values())):.2f} "
-              f"| {forms.mean(values) or math.nan:.2f} "
-              f"| {low:.2f} to {high:.2f} |")
+              f"| {both} | " + (f"{low:.2f} to {high:.2f} |"
+                                if len(values) >= FEWEST else "- |"))
 
 
 def table():

@@ -238,8 +238,9 @@ def take(folder, path):
     kept.update((key(facts), facts) for facts in rows(folder)
                 if "state" in facts)
     found = with_speedups([kept[name] for name in sorted(kept)])
-    path.write_text(json.dumps(whole(found), indent=1) + "\n",
-                    encoding="utf-8")
+    facts = {name: fact for name, fact in whole(found).items()
+             if name != "good"}     # of those that are there, not of all
+    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 # --- all of it here -----------------------------------------------------------

@@ -31,7 +31,7 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 2		/* raise on any change to struct kf_driver */
+#define KF_DRIVER_ABI 3		/* raise on any change to struct kf_driver */
 
 struct kf_device;		/* one opened device; each driver defines it */
 
@@ -118,6 +118,23 @@ struct kf_shared_memory {
 	 * a call; only the guards are then as they are to be. Both halves of it
 	 * are the same. It changes from call to call. */
 	const uint32_t *pattern;
+	/* Of drivers with sum: that is called in the place of download, but
+	 * where something is wrong. Most of outputs is never touched then. */
+	bool summed;
+};
+
+/* What is asked of an output of float32 instead of all of it. */
+#define KF_SUMS		4u	/* of each chunk, with other signs */
+#define KF_SUMS_CHUNK	4096u	/* consecutive elements; at the end fewer */
+struct kf_sums {
+	uint32_t output;		/* its number */
+	const int8_t *sign;		/* [KF_SUMS][KF_SUMS_CHUNK], +-1 */
+	double *sum;			/* [chunks][KF_SUMS]: gets the sums of
+					   sign times element, in double */
+	/* Stretches that are brought into shared memory, where they belong:
+	 * element at[i] to at[i] + window. */
+	const int64_t *at;
+	int64_t window_count, window;
 };
 
 /* One operation of a call, as it went: for profiles. NaN: unknown. */
@@ -367,6 +384,13 @@ struct kf_driver {
 	 * memory that it shares with them: these bytes leave the processor's
 	 * caches. Drivers that move tensors flush caches in upload. */
 	void (*evict)(const void *data, size_t bytes);
+	/* Optional, of drivers with attach: as download, but of outputs only
+	 * what is asked comes back, and guards. sums has an entry for each
+	 * output, all of float32. Nothing that a program could have changed
+	 * takes part in the adding up but its outputs. */
+	enum kf_code (*sum)(struct kf_device *dev, const struct kf_sums *sums,
+			    size_t count, uint64_t *changed,
+			    struct kf_err *err);
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,
@@ -418,6 +442,10 @@ KF_MUST_CHECK enum kf_code kf_driver_upload(const struct kf_driver *driver,
 		struct kf_device *dev, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_download(const struct kf_driver *driver,
 		struct kf_device *dev, uint64_t *changed, struct kf_err *err);
+/* Of drivers that have it. */
+KF_MUST_CHECK enum kf_code kf_driver_sum(const struct kf_driver *driver,
+		struct kf_device *dev, const struct kf_sums *sums, size_t count,
+		uint64_t *changed, struct kf_err *err);
 /* 0, NULL and false where the driver has none. */
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev);

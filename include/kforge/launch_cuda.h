@@ -3,7 +3,8 @@
  * over the CUDA runtime, without kforge. Ships to users (MIT); header-only, C11
  * or C++11, CUDA 12.5 or newer.
  *
- *	nvcc -std=c++17 -arch=native host.c kernels.cu main.c
+ *	nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a \
+ *		host.c kernels.cu main.c
  *
  * with a main.c (or main.cu) of yours:
  *

@@ -45,13 +45,14 @@ def _warm(device_name, problem_path, folder, manifest):
     cache = artefact.set_caches(folder)
     try:
         from kforge_reference import device
-        from kforge_reference.failure import Refused
         from kforge_reference.problem import Problem, prepare_torch
         from . import program
         from .extensions import Extensions
         prepare_torch(int(os.environ.get("OMP_NUM_THREADS", "1")),
                       device_name)
         problem = Problem(problem_path)
+        inputs = problem.inputs(INPUT_SEED)
+        arguments = problem.init_arguments()
         device.leave_default()
     except Exception as error:  # the runner will say it, and not of a program
         print("not compiled ahead: %s" % error)
@@ -63,11 +64,8 @@ def _warm(device_name, problem_path, folder, manifest):
     except BaseException as error:
         return _refuse(folder, error)
     try:
-        with device.default():
-            inputs = problem.inputs(INPUT_SEED)
-        program.call(program.construct(found, problem), inputs, inputs.leaves)
-    except Refused:
-        pass
+        program.call(program.construct(found, arguments, problem.dtype), inputs,
+                     inputs.leaves)
     except BaseException as error:
         if _is_compilers(error):
             return _refuse(folder, error)

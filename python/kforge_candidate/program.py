@@ -33,15 +33,16 @@ def load(folder):
     return found
 
 
-def construct(found, problem):
-    """As the problem constructs its own Model, and put on the device then."""
-    with device.default():
-        args, kwargs = problem.init_arguments()
+def construct(found, arguments, dtype):
+    """As the problem constructs its own Model, and put on the device then.
+    arguments: (list, dict) of the problem's, made before the program's file
+    ran; dtype: the problem's, or None."""
+    args, kwargs = arguments
     with torch.no_grad():
         seed_all(BUILD_SEED)
         module = device.put(found(*args, **kwargs))
-    if problem.dtype is not None:
-        State(module, MODULE_NAME).cast(problem.dtype)
+    if dtype is not None:
+        State(module, MODULE_NAME).cast(dtype)
     return module
 
 

@@ -63,6 +63,7 @@ class Request(ctypes.Structure):
                 ("in_bytes", ctypes.c_uint64), ("out_bytes", ctypes.c_uint64),
                 ("memory_max", ctypes.c_uint64),
                 ("hold_after_ns", ctypes.c_uint64),
+                ("sums_at", ctypes.c_uint64),
                 ("pattern", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
                 ("in_count", ctypes.c_uint32),
                 ("weight_count", ctypes.c_uint32),

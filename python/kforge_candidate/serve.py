@@ -106,6 +106,7 @@ class Server:
                       self._device_name or "cpu")
         self._problem = Problem(self._problem_path)
         self._inputs = self._problem.inputs(INPUT_SEED)
+        self._arguments = self._problem.init_arguments()
         device.leave_default()
         self._synchronize = device.settle
         self._guard = Guard()
@@ -117,7 +118,8 @@ class Server:
         cache = artefact.set_caches(folder)
         if manifest["warm"]:
             Extensions(cache, manifest["extensions"]).install()
-        self._module = program.construct(program.load(folder), self._problem)
+        self._module = program.construct(program.load(folder), self._arguments,
+                                         self._problem.dtype)
         if manifest["warm"]:
             self._warm()
         self._guard.check()

@@ -1,5 +1,6 @@
 """The problem's weights into a program's module."""
 
+from kforge_reference import device
 from kforge_reference.state import slots
 
 from . import protocol
@@ -20,6 +21,8 @@ class Weights:
         for i, name in enumerate(names):
             slot = free.get(name)
             if slot is not None and _fits(slot, infos[i]):
+                if slot.kind == "attribute":    # no module moves them
+                    slot.tensor.data = device.put(slot.tensor.data)
                 self._pairs.append((i, free.pop(name).tensor))
             else:
                 left.append(i)

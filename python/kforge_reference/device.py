@@ -46,19 +46,6 @@ def leave_default():
         torch.set_default_device(None)
 
 
-@contextlib.contextmanager
-def default():
-    """As before leave_default, for what a problem makes."""
-    if is_cpu():
-        yield
-        return
-    torch.set_default_device(_device)
-    try:
-        yield
-    finally:
-        torch.set_default_device(None)
-
-
 def is_cpu():
     return _device.type == "cpu"
 

@@ -98,8 +98,11 @@ static struct kf_shared *part_of(struct kf_arena *a, size_t which)
 
 static void make_part(void *arg, size_t which)
 {
-	struct kf_shared *s = part_of(arg, which);
+	struct kf_arena *a = arg;
+	struct kf_shared *s = part_of(a, which);
 
+	if (s == &a->outputs && a->summed)
+		return;
 	kf_parallel_make_pages(s->data, s->bytes, true);
 }
 
@@ -185,6 +188,126 @@ static void fill_request(struct kf_arena *a, const struct kf_bundle *b)
 	}
 }
 
+/* --- sums ----------------------------------------------------------------- */
+
+_Static_assert(KF_SUMS == KF_CHUNK_SUMS && KF_SUMS_CHUNK == KF_CHUNK,
+	       "devices add up as bundles do");
+
+bool kf_arena_sums(const struct kf_bundle *b)
+{
+	bool all = b->condensed && b->out_count > 0;
+
+	for (size_t i = 0; i < b->out_count; i++)
+		all &= b->out[i].dtype == KF_F32;
+	return all;
+}
+
+static int64_t windows_most(const struct kf_bundle *b, size_t output)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < b->set_count + b->stock_count; i++) {
+		const struct kf_case *kase = i < b->set_count ? &b->set[i] :
+			&b->stock[i - b->set_count];
+
+		if (kase->digest[output].window_count > most)
+			most = kase->digest[output].window_count;
+	}
+	return most;
+}
+
+/* Behind the tensors: what is asked of each output, its signs and the places of
+ * its windows; behind the outputs, its sums. */
+static uint64_t lay_out_sums(const struct kf_bundle *b,
+			     struct kf_host_sums *ask, size_t *in_bytes,
+			     size_t *out_bytes)
+{
+	uint64_t at = rounded(*in_bytes, PAGE);
+	size_t in_end = (size_t)at + b->out_count * sizeof(*ask);
+	size_t out_end = rounded(*out_bytes, PAGE);
+
+	for (size_t i = 0; i < b->out_count; i++) {
+		ask[i].window_at = in_end;
+		in_end += (size_t)windows_most(b, i) * sizeof(int64_t);
+		ask[i].sign_at = in_end;
+		in_end += KF_SUMS * KF_SUMS_CHUNK;
+		ask[i].sum_at = out_end;
+		out_end += (size_t)kf_chunks_of(b->out[i].numel) * KF_SUMS *
+			sizeof(double);
+	}
+	*in_bytes = in_end;
+	*out_bytes = out_end;
+	return at;
+}
+
+static struct kf_host_sums *ask_of(const struct kf_arena *a)
+{
+	return (struct kf_host_sums *)(void *)
+		(a->inputs.data + kf_arena_request(a)->sums_at);
+}
+
+/* They are ours, and not the program's: so they are made here. */
+static void make_window(struct kf_arena *a, size_t from, size_t bytes)
+{
+	size_t first = from / PAGE * PAGE;
+
+	kf_parallel_make_pages(a->outputs.data + first,
+			       rounded(from + bytes, PAGE) - first, true);
+}
+
+void kf_arena_ask(struct kf_arena *a, const struct kf_digest *digest)
+{
+	struct kf_host_sums *ask = ask_of(a);
+
+	for (size_t i = 0; i < a->out_count; i++) {
+		const struct kf_digest *d = &digest[i];
+		size_t count = (size_t)d->window_count;
+
+		ask[i].window_count = d->window_count;
+		ask[i].window = d->window;
+		memcpy(a->inputs.data + ask[i].window_at, d->at,
+		       count * sizeof(d->at[0]));
+		memcpy(a->inputs.data + ask[i].sign_at, d->signs,
+		       KF_SUMS * KF_SUMS_CHUNK);
+		for (size_t k = 0; k < count; k++)
+			make_window(a, a->out[i].offset + (size_t)d->at[k] *
+				    a->out[i].element, (size_t)d->window *
+				    a->out[i].element);
+	}
+}
+
+const double *kf_arena_sums_of(const struct kf_arena *a, size_t i)
+{
+	return (const double *)(const void *)(a->outputs.data +
+					      ask_of(a)[i].sum_at);
+}
+
+void kf_arena_make_outputs(struct kf_arena *a)
+{
+	kf_parallel_make_pages(a->outputs.data, a->outputs.bytes, true);
+}
+
+/* Places first, for the memory that holds them; then they are written there. */
+static enum kf_code make_shared(struct kf_arena *a, const struct kf_bundle *b,
+				struct kf_err *err)
+{
+	struct kf_host_request *r = kf_arena_request(a);
+	struct kf_host_sums *ask = kf_alloc((b->out_count + 1) * sizeof(*ask));
+	size_t in_bytes = r->in_bytes, out_bytes = r->out_bytes;
+	enum kf_code code;
+
+	if (a->summed)
+		r->sums_at = lay_out_sums(b, ask, &in_bytes, &out_bytes);
+	code = shared_init(&a->inputs, "kforge-inputs", in_bytes, true, err);
+	if (!code)
+		code = shared_init(&a->outputs, "kforge-outputs", out_bytes,
+				   false, err);
+	if (!code && a->summed)
+		memcpy(ask_of(a), ask, b->out_count * sizeof(*ask));
+	free(ask);
+	return code;
+}
+
 static void remember_names(struct kf_arena *a, const struct kf_bundle *b)
 {
 	size_t count = b->in_count + b->weight_count;
@@ -266,22 +389,19 @@ enum kf_code kf_arena_init_request(struct kf_arena *a,
 }
 
 enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
-			   const char *driver, const char *device,
+			   bool summed, const char *driver, const char *device,
 			   uint64_t memory_max, uint32_t spins,
 			   struct kf_err *err)
 {
 	enum kf_code code = kf_arena_init_request(a, b, driver, device,
 						  memory_max, spins, err);
 
+	a->summed = summed;
 	if (!code)
 		code = shared_init(&a->reply, "kforge-reply",
 				   sizeof(struct kf_host_reply), false, err);
 	if (!code)
-		code = shared_init(&a->inputs, "kforge-inputs",
-				   kf_arena_request(a)->in_bytes, true, err);
-	if (!code)
-		code = shared_init(&a->outputs, "kforge-outputs",
-				   kf_arena_request(a)->out_bytes, false, err);
+		code = make_shared(a, b, err);
 	if (code)
 		return code;
 	/* Here, so that the pages are counted as ours and not as the
@@ -323,13 +443,24 @@ struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena)
 
 /* --- poison and guards -------------------------------------------------- */
 
+/* Where the last gap and the last guard end; what is asked of a device and its
+ * sums lie behind. */
+static size_t inputs_end(const struct kf_arena *a)
+{
+	return rounded(kf_arena_request(a)->in_bytes, PAGE);
+}
+
+static size_t outputs_end(const struct kf_arena *a)
+{
+	return rounded(kf_arena_request(a)->out_bytes, PAGE);
+}
+
 /* The guards around output i: [*before, data) and [end, *after). */
 static void guard_of(const struct kf_arena *a, size_t i, size_t *before,
 		     size_t *after)
 {
 	*before = i ? a->out[i - 1].offset + a->out[i - 1].bytes : 0;
-	*after = i + 1 < a->out_count ? a->out[i + 1].offset
-				      : a->outputs.bytes;
+	*after = i + 1 < a->out_count ? a->out[i + 1].offset : outputs_end(a);
 }
 
 static void fill_gap(const struct kf_arena *a, const struct kf_span *span,
@@ -346,7 +477,7 @@ static void fill_gap(const struct kf_arena *a, const struct kf_span *span,
 void kf_arena_change_beside(struct kf_arena *a)
 {
 	uint32_t with = beside[a->besides++ % KF_COUNT(beside)];
-	size_t end = a->inputs.bytes;
+	size_t end = inputs_end(a);
 
 	for (size_t i = a->weight_count; i-- > 0; end = a->weight[i].offset)
 		fill_gap(a, &a->weight[i], end, with);

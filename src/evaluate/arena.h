@@ -31,6 +31,9 @@ struct kf_arena {
 	bool filled_there;		/* outputs, where the driver has them: here
 					   only the guards are set */
 	unsigned besides;		/* what lies beside inputs: which of all */
+	/* A device adds outputs up, and they come back only where something is
+	 * wrong: until then only guards, windows and sums have pages. */
+	bool summed;
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;
 	size_t *sample_at;		/* owned; element numbers */
@@ -43,9 +46,18 @@ void kf_arena_empty(struct kf_arena *arena);
 /* Makes the memory, writes the request for these shapes, and fills what lies
  * beside inputs and weights. Outputs hold nothing before they are poisoned. */
 KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
-		const struct kf_bundle *bundle, const char *driver,
+		const struct kf_bundle *bundle, bool summed, const char *driver,
 		const char *device, uint64_t memory_max, uint32_t spins,
 		struct kf_err *err);
+/* Can sums stand for this bundle's outputs? It is condensed, and they are
+ * float32. */
+bool kf_arena_sums(const struct kf_bundle *bundle);
+/* What the next SUM asks, a digest for each output; and the sums that it gave
+ * of output i. Where the arena is summed. */
+void kf_arena_ask(struct kf_arena *arena, const struct kf_digest *digest);
+const double *kf_arena_sums_of(const struct kf_arena *arena, size_t i);
+/* Room for all of the outputs, which are about to come back. */
+void kf_arena_make_outputs(struct kf_arena *arena);
 /* Only the request, for a process that is given no data. */
 KF_MUST_CHECK enum kf_code kf_arena_init_request(struct kf_arena *arena,
 		const struct kf_bundle *bundle, const char *driver,

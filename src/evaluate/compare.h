@@ -42,6 +42,8 @@ struct kf_compare_request {
 	int rank;
 	int64_t shape[KF_MAX_RANK];
 	const void *got;	/* candidate's, in dtype */
+	const double *sums;	/* of got, where a device added up: then got has
+				   windows alone. NULL: got is whole */
 	const void *expect;	/* reference in dtype */
 	const double *exact;	/* y; NULL: judged against expect */
 	const float *react;	/* g; NULL: see typical */

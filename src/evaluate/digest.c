@@ -161,6 +161,11 @@ static void sum_chunk(const struct summing *s, int64_t chunk,
 {
 	double value[KF_CHUNK];
 
+	if (s->req->sums) {
+		memcpy(sum, s->req->sums + chunk * KF_CHUNK_SUMS,
+		       KF_CHUNK_SUMS * sizeof(sum[0]));
+		return;
+	}
 	if (s->req->dtype == KF_F32 && (chunk + 1) * KF_CHUNK <= s->numel) {
 		add_up((const float *)s->req->got + chunk * KF_CHUNK, true,
 		       s->sign, sum);
@@ -201,9 +206,11 @@ static void look_at_bad(const struct summing *s, int64_t chunk,
 	int64_t first = chunk * KF_CHUNK;
 	double value[KF_CHUNK];
 
-	kf_digest_read(s->req->dtype, s->req->got, s->numel, chunk, value);
 	if (!part->bad_count++)
 		part->first_bad = chunk;
+	if (s->req->sums)
+		return;
+	kf_digest_read(s->req->dtype, s->req->got, s->numel, chunk, value);
 	for (int64_t i = 0; i < KF_CHUNK && first + i < s->numel; i++)
 		if (kf_compare_is_poison(s->req->dtype, s->req->got, first + i,
 					 s->req->poison))
@@ -243,10 +250,23 @@ static void say_where(int64_t first, int64_t bad, const struct summing *s,
 		 (long long)((end < s->numel ? end : s->numel) - 1));
 }
 
+/* Those that windows have are among them. */
+static void take_marked(int64_t unwritten, int64_t nonfinite,
+			struct kf_compare *out)
+{
+	if (unwritten < out->unwritten_count ||
+	    nonfinite < out->nonfinite_count)
+		return;
+	out->wrong_count += unwritten - out->unwritten_count;
+	out->wrong_count += nonfinite - out->nonfinite_count;
+	out->unwritten_count = unwritten;
+	out->nonfinite_count = nonfinite;
+}
+
 static void take_parts(const struct summing *s, size_t count,
 		       struct kf_compare *out)
 {
-	int64_t bad = 0, first = 0;
+	int64_t bad = 0, first = 0, unwritten = 0, nonfinite = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct part *p = &s->part[i];
@@ -255,10 +275,10 @@ static void take_parts(const struct summing *s, size_t count,
 			first = p->first_bad;
 		bad += p->bad_count;
 		out->rms_max = fmax(out->rms_max, p->ratio_max);
-		out->unwritten_count += p->unwritten_count;
-		out->nonfinite_count += p->nonfinite_count;
-		out->wrong_count += p->unwritten_count + p->nonfinite_count;
+		unwritten += p->unwritten_count;
+		nonfinite += p->nonfinite_count;
 	}
+	take_marked(unwritten, nonfinite, out);
 	out->block_count += s->digest->chunk_count;
 	out->block_bad_count += bad;
 	if (bad)

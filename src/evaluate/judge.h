@@ -52,7 +52,6 @@ struct kf_judgement {
 	struct kf_clock_log clocks;	/* of the device, in these pairs */
 	uint64_t call_ns;		/* a usual call, from the first ones */
 	uint64_t call_ns_min;		/* of these, the shortest */
-	uint64_t around_ns_min;		/* with what is moved and compared */
 	unsigned hold_tries;		/* planned: see kf_process_hold */
 	unsigned held_tries, held_calls;	/* made, and held up */
 	uint64_t timing_start_ns;

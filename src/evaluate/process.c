@@ -124,7 +124,6 @@ enum kf_code kf_process_call(struct kf_judgement *j, struct kf_process *p,
 			     const struct kf_case *kase, bool timed,
 			     struct kf_check *check, struct kf_err *err)
 {
-	uint64_t start_ns = kf_now_ns(), took_ns;
 	enum kf_code code;
 
 	if (j->req->cancel && *j->req->cancel)
@@ -132,9 +131,6 @@ enum kf_code kf_process_call(struct kf_judgement *j, struct kf_process *p,
 	code = kf_session_call(&p->session, kase, check, err);
 	if (code)
 		return code;
-	took_ns = kf_now_ns() - start_ns;
-	if (!j->around_ns_min || took_ns < j->around_ns_min)
-		j->around_ns_min = took_ns;
 	j->calls_left -= j->calls_left > 0;
 	note_check(j, check, timed);
 	return KF_OK;
@@ -594,19 +590,20 @@ enum kf_code kf_device_share_sets(struct kf_judgement *j,
 
 /* --- blocks -------------------------------------------------------------- */
 
-/* At most this many; as many as take so long together, but at least that. */
-static uint64_t fewer(uint64_t most, uint64_t each_ns, uint64_t least)
+unsigned kf_block_calls(const struct kf_evaluate_request *req,
+			uint64_t call_ns)
 {
-	uint64_t calls = each_ns * most > BLOCK_NS ? BLOCK_NS / each_ns : most;
+	const struct kf_bundle *b = req->bundle;
+	uint64_t calls = KF_BLOCK_CALLS;
 
-	return calls < least ? least : calls;
-}
-
-unsigned kf_block_calls(uint64_t call_ns, uint64_t around_ns)
-{
-	uint64_t calls = fewer(KF_BLOCK_CALLS, call_ns, KF_BLOCK_CALLS_LEAST);
-
-	return (unsigned)fewer(calls, around_ns, 1);
+	if (call_ns * calls > BLOCK_NS)
+		calls = BLOCK_NS / call_ns;
+	if (calls < KF_BLOCK_CALLS_LEAST)
+		calls = KF_BLOCK_CALLS_LEAST;
+	if (b->condensed && kf_session_opens_device(req) &&
+	    calls * KF_BLOCKS_MOST > b->stock_count)
+		calls = b->stock_count / KF_BLOCKS_MOST;
+	return calls ? (unsigned)calls : 1;
 }
 
 /* A call whose threads waited for a processor says how busy the machine is. */

@@ -14,6 +14,7 @@
 
 #define KF_BLOCK_CALLS		10u	/* in a block; longer calls: fewer */
 #define KF_BLOCK_CALLS_LEAST	3u
+#define KF_BLOCKS_MOST		6u	/* of a process with the baseline */
 
 struct kf_process {
 	struct kf_session session;
@@ -75,10 +76,11 @@ KF_MUST_CHECK enum kf_code kf_device_share_sets(struct kf_judgement *judgement,
 KF_MUST_CHECK enum kf_code kf_device_take(struct kf_judgement *judgement,
 					  struct kf_err *err);
 
-/* Calls in a block, for a usual call of that length; 0: not known. around_ns:
- * what one takes with all that is moved and compared for it, or 0. On a device
- * that may be a thousand times the call, and then one call makes a block. */
-unsigned kf_block_calls(uint64_t call_ns, uint64_t around_ns);
+/* Calls in a block, for a usual call of that length; 0: not known. On a device
+ * data that are too large to be kept take hundreds of times the call to be
+ * moved and compared: there one process has enough for KF_BLOCKS_MOST blocks. */
+unsigned kf_block_calls(const struct kf_evaluate_request *req,
+			uint64_t call_ns);
 /* A block of timed calls. *disturbed becomes true if other programs took
  * processors away from too many of them; it is never set to false. */
 KF_MUST_CHECK enum kf_code kf_block_run(struct kf_judgement *judgement,

@@ -547,6 +547,7 @@ static struct kf_compare_request compare_request(const struct kf_session *s,
 
 	req.typical = &s->shared->typical[i];
 	req.poison = kf_worker_pattern(s->worker);
+	req.sums = s->summed ? kf_worker_sums_of(s->worker, i) : NULL;
 	return req;
 }
 
@@ -618,7 +619,7 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 	}
 }
 
-/* One output, in parts that threads share. */
+/* One output, or its sums, in parts that threads share. */
 struct printing { const char *bytes; size_t size; uint64_t *part; };
 
 static void print_part(void *arg, size_t number)
@@ -684,13 +685,19 @@ static uint64_t fingerprint(const struct kf_session *s)
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < b->out_count; i++) {
-		size_t count = (b->out[i].bytes + PRINT_BYTES - 1) /
-			PRINT_BYTES;
 		struct printing p = {
 			.bytes = kf_worker_out(s->worker, i),
 			.size = b->out[i].bytes,
-			.part = kf_alloc(count * sizeof(p.part[0])),
 		};
+		size_t count;
+
+		if (s->summed) {
+			p.bytes = (const char *)kf_worker_sums_of(s->worker, i);
+			p.size = (size_t)kf_chunks_of(b->out[i].numel) *
+				KF_CHUNK_SUMS * sizeof(double);
+		}
+		count = (p.size + PRINT_BYTES - 1) / PRINT_BYTES;
+		p.part = kf_alloc((count + 1) * sizeof(p.part[0]));
 
 		kf_parallel(count, print_part, &p);
 		for (size_t k = 0; k < count; k++)
@@ -803,8 +810,9 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 }
 
 /* ran: NULL, or the call is traced. */
-static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
-			    struct kf_check *check, struct kf_err *err)
+static enum kf_code forward(struct kf_session *s, const struct kf_case *kase,
+			    struct kf_buf *ran, struct kf_check *check,
+			    struct kf_err *err)
 {
 	struct kf_session_shared *shared = s->shared;
 	uint64_t start_ns = kf_now_ns();
@@ -816,9 +824,13 @@ static enum kf_code forward(struct kf_session *s, struct kf_buf *ran,
 
 	check->held = s->to_hold && kf_worker_held(s->worker);
 	kf_laps_end(&s->call, "run");
+	s->summed = !ran && kf_worker_sums(s->worker);
 	if (!code && check->call.state == KF_CALL_GOOD)
-		code = kf_worker_download(s->worker, &check->call, err);
-	kf_laps_end(&s->call, "download");
+		code = s->summed ?
+			kf_worker_sum(s->worker, kase->digest, &check->call,
+				      err) :
+			kf_worker_download(s->worker, &check->call, err);
+	kf_laps_end(&s->call, s->summed ? "sums" : "download");
 	if (code)
 		return code;
 	if (check->call.state != KF_CALL_GOOD) {
@@ -870,6 +882,26 @@ static void end_laps(struct kf_session *s, const struct kf_check *check)
 		check->kase->kind, laps);
 }
 
+/* What is wrong by windows and sums is looked at whole, so that it can be told
+ * as it is of any output. */
+static enum kf_code look_closely(struct kf_session *s,
+				 const struct kf_case *kase,
+				 struct kf_check *check, struct kf_err *err)
+{
+	enum kf_code code = kf_worker_download(s->worker, &check->call, err);
+
+	kf_laps_end(&s->call, "download of all");
+	if (code)
+		return code;
+	s->summed = false;
+	check->fault = KF_FAULT_NONE;
+	if (check->call.state != KF_CALL_GOOD)
+		check->fault = KF_FAULT_CALL;
+	else
+		look(s, kase, check);
+	return KF_OK;
+}
+
 static enum kf_code checked_call(struct kf_session *s,
 				 const struct kf_case *kase,
 				 struct kf_check *check, struct kf_err *err)
@@ -880,7 +912,7 @@ static enum kf_code checked_call(struct kf_session *s,
 	begin_check(s, kase, check);
 	code = bring(s, kase, check, err);
 	if (!code && !check->fault) {
-		code = forward(s, NULL, check, err);
+		code = forward(s, kase, NULL, check, err);
 		s->shared->call_count += !code;
 		s->shared->device_clock = check->call.device_clock;
 	}
@@ -888,7 +920,9 @@ static enum kf_code checked_call(struct kf_session *s,
 		return code;
 	kf_weak_after(s, kase);
 	look(s, kase, check);
-	return check->fault ? KF_OK : end_call(s, check, err);
+	if (check->fault && s->summed)
+		code = look_closely(s, kase, check, err);
+	return code || check->fault ? code : end_call(s, check, err);
 }
 
 static void note_used(struct kf_session *s, const struct kf_case *kase)
@@ -936,7 +970,7 @@ enum kf_code kf_session_trace(struct kf_session *s, const struct kf_case *kase,
 	begin_check(s, kase, check);
 	code = bring(s, kase, check, err);
 	if (!code && !check->fault)
-		code = forward(s, ran, check, err);
+		code = forward(s, kase, ran, check, err);
 	if (code || check->fault)
 		return code;
 	kf_weak_after(s, kase);

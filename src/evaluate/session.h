@@ -108,6 +108,8 @@ struct kf_session {
 	size_t used_count;
 	unsigned call_count;
 	bool to_hold;			/* the call that is made */
+	bool summed;			/* of the last call's outputs only windows
+					   and sums came back */
 	struct kf_laps call, all;	/* where the time of the last call, and of
 					   the whole session, went */
 };

@@ -7,7 +7,6 @@
 #include "evaluate/process.h"
 #include "evaluate/weaken.h"
 
-#define TURNS_MOST		6u	/* of a process with the baseline */
 #define TIMING_NS		(60 * KF_NS_PER_S)
 #define DOUBTED_NS		(10 * KF_NS_PER_S)	/* see is_enough */
 #define DISTURBED_MAX		20u	/* pairs of blocks taken again */
@@ -17,9 +16,7 @@
 static size_t whole_block(const struct kf_judgement *j,
 			  const struct kf_process *p)
 {
-	bool device = kf_session_opens_device(j->req);
-	size_t calls = kf_block_calls(j->call_ns,
-				      device ? j->around_ns_min : 0);
+	size_t calls = kf_block_calls(j->req, j->call_ns);
 
 	return calls < p->fresh_count ? calls : p->fresh_count;
 }
@@ -183,7 +180,7 @@ static enum kf_code run_blocks(struct kf_judgement *j, struct kf_process *p,
 			       struct kf_err *err)
 {
 	const unsigned turns = j->req->call_count_fixed ||
-		kf_session_opens_device(j->req) ? TURNS_MOST : 1;
+		kf_session_opens_device(j->req) ? KF_BLOCKS_MOST : 1;
 	enum kf_code code = KF_OK;
 
 	if (!j->timing_end_ns) {
@@ -271,7 +268,9 @@ static size_t processes_left(const struct kf_judgement *j,
 	if (!block)
 		return 0;
 	blocks = (p->fresh_count - warm) / block;
-	blocks = blocks < 1 ? 1 : blocks > TURNS_MOST ? TURNS_MOST : blocks;
+	blocks = blocks < 1 ? 1 : blocks;
+	if (blocks > KF_BLOCKS_MOST)
+		blocks = KF_BLOCKS_MOST;
 	if (j->req->call_count_fixed)
 		need = j->calls_left / block;
 	else if (j->block_count < kf_stop_default.block_min)

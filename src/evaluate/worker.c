@@ -103,17 +103,42 @@ enum kf_code kf_worker_upload(struct kf_worker *w, struct kf_call_end *end,
 		move(w, KF_HOST_UPLOAD, end, err) : KF_OK;
 }
 
-enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
-				struct kf_err *err)
+static enum kf_code move_back(struct kf_worker *w,
+			      enum kf_host_command command,
+			      struct kf_call_end *end, struct kf_err *err)
 {
 	struct kf_call_end moved = { .state = KF_CALL_GOOD };
-	enum kf_code code = KF_OK;
+	enum kf_code code = move(w, command, &moved, err);
 
-	if (kf_driver_moves(w->driver))
-		code = move(w, KF_HOST_DOWNLOAD, &moved, err);
 	if (!code && moved.state != KF_CALL_GOOD)
 		*end = moved;
 	return code;
+}
+
+enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
+				struct kf_err *err)
+{
+	if (w->arena.summed)
+		kf_arena_make_outputs(&w->arena);
+	return kf_driver_moves(w->driver) ?
+		move_back(w, KF_HOST_DOWNLOAD, end, err) : KF_OK;
+}
+
+bool kf_worker_sums(const struct kf_worker *w)
+{
+	return w->arena.summed;
+}
+
+enum kf_code kf_worker_sum(struct kf_worker *w, const struct kf_digest *digest,
+			   struct kf_call_end *end, struct kf_err *err)
+{
+	kf_arena_ask(&w->arena, digest);
+	return move_back(w, KF_HOST_SUM, end, err);
+}
+
+const double *kf_worker_sums_of(const struct kf_worker *w, size_t i)
+{
+	return kf_arena_sums_of(&w->arena, i);
 }
 
 bool kf_worker_changed(const struct kf_worker *w, size_t *tensor,

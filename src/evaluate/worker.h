@@ -220,6 +220,15 @@ KF_MUST_CHECK enum kf_code kf_worker_upload(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
+/* kf_worker_download of what digest, one for each output, needs of them, and
+ * guards; kf_worker_out holds the windows then, and kf_worker_sums_of the sums
+ * of an output's chunks, [KF_CHUNK_SUMS] of each. A download may follow. Only
+ * where kf_worker_sums. */
+KF_MUST_CHECK enum kf_code kf_worker_sum(struct kf_worker *worker,
+		const struct kf_digest *digest, struct kf_call_end *end,
+		struct kf_err *err);
+bool kf_worker_sums(const struct kf_worker *worker);
+const double *kf_worker_sums_of(const struct kf_worker *worker, size_t i);
 bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
 		       int64_t *byte);
 

@@ -20,6 +20,7 @@ void kf_worker_doing(const struct kf_driver *driver,
 		[KF_HOST_READY] = "before it was loaded",
 		[KF_HOST_UPLOAD] = "before a call",
 		[KF_HOST_DOWNLOAD] = "after a call",
+		[KF_HOST_SUM] = "after a call",
 	};
 
 	if (doing[command])

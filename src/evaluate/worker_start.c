@@ -306,7 +306,9 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	code = make_shm(w, spec->artefact_path, err);
 	if (code)
 		goto out;
-	code = kf_arena_init(&w->arena, spec->bundle, w->driver->name,
+	code = kf_arena_init(&w->arena, spec->bundle, w->driver->sum &&
+			     !spec->wrap && kf_arena_sums(spec->bundle),
+			     w->driver->name,
 			     spec->device_id, spec->limits.memory_bytes,
 			     kf_processors() > 1 ? SPINS : 0, err);
 	if (code)

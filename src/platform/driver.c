@@ -260,6 +260,17 @@ enum kf_code kf_driver_download(const struct kf_driver *driver,
 	return driver->download(dev, changed, err);
 }
 
+enum kf_code kf_driver_sum(const struct kf_driver *driver,
+			   struct kf_device *dev, const struct kf_sums *sums,
+			   size_t count, uint64_t *changed, struct kf_err *err)
+{
+	*changed = UINT64_MAX;
+	if (!driver->sum || !dev)
+		return malformed(driver, "sum", "no open device that adds up",
+				 err);
+	return driver->sum(dev, sums, count, changed, err);
+}
+
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev)
 {

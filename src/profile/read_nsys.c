@@ -96,6 +96,7 @@ static bool take_header(struct reading *r, const struct kf_csv *line)
 static bool is_ours(const char *name)
 {
 	return strncmp(name, "kf_digest", 9) == 0 ||
+		strncmp(name, "kf_sums", 7) == 0 ||
 		strncmp(name, "kf_peak", 7) == 0;
 }
 

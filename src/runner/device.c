@@ -68,6 +68,61 @@ static enum kf_code download(struct kf_serve *s, struct kf_err *err)
 	return tell(s, code);
 }
 
+/* The supervisor wrote what is asked: our own side, and yet it is looked at. */
+static bool fits(const struct kf_serve *s, const struct kf_host_sums *ask,
+		 const struct kf_tensor *out)
+{
+	uint64_t numel = (uint64_t)kf_numel(out);
+	uint64_t chunks = (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
+	uint64_t count = (uint64_t)ask->window_count;
+
+	return ask->sign_at <= s->in_bytes &&
+		s->in_bytes - ask->sign_at >= KF_SUMS * KF_SUMS_CHUNK &&
+		ask->window_at <= s->in_bytes &&
+		(s->in_bytes - ask->window_at) / sizeof(int64_t) >= count &&
+		ask->sum_at <= s->out_bytes &&
+		(s->out_bytes - ask->sum_at) / (KF_SUMS * sizeof(double)) >=
+			chunks;
+}
+
+static enum kf_code sum(struct kf_serve *s, struct kf_err *err)
+{
+	const struct kf_host_request *r = s->tensors.request;
+	const struct kf_host_sums *ask = (const struct kf_host_sums *)
+		(const void *)(s->inputs + r->sums_at);
+	struct kf_call call = kf_runner_call(&s->tensors, true);
+	uint64_t changed = UINT64_MAX;
+	struct kf_sums *sums;
+	enum kf_code code = KF_OK;
+
+	if (!r->sums_at || r->sums_at > s->in_bytes ||
+	    (s->in_bytes - r->sums_at) / sizeof(*ask) < r->out_count)
+		return kf_fail(err, KF_E_INPUT, "malformed command");
+	sums = kf_alloc((r->out_count + 1) * sizeof(sums[0]));
+	for (uint32_t i = 0; i < r->out_count && !code; i++) {
+		if (!fits(s, &ask[i], &call.out[i]))
+			code = kf_fail(err, KF_E_INPUT, "malformed command");
+		else
+			sums[i] = (struct kf_sums) {
+				.output = i,
+				.sign = (const int8_t *)s->inputs +
+					ask[i].sign_at,
+				.sum = (double *)(void *)(s->outputs +
+							  ask[i].sum_at),
+				.at = (const int64_t *)(const void *)
+					(s->inputs + ask[i].window_at),
+				.window_count = ask[i].window_count,
+				.window = ask[i].window,
+			};
+	}
+	if (!code)
+		code = kf_driver_sum(s->driver, s->device, sums, r->out_count,
+				     &changed, err);
+	free(sums);
+	s->reply->changed = changed;
+	return tell(s, code);
+}
+
 static enum kf_code trace_call(struct kf_serve *s, struct kf_err *err)
 {
 	return tell(s, kf_serve_trace_call(s, err));
@@ -87,6 +142,7 @@ static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_DOWNLOAD] = download,
 	[KF_HOST_TIDY] = tidy,
 	[KF_HOST_TRACE] = trace_call,
+	[KF_HOST_SUM] = sum,
 };
 
 static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
@@ -102,6 +158,7 @@ static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 		.outputs = s->outputs,
 		.outputs_bytes = r->out_bytes,
 		.pattern = &r->pattern,
+		.summed = r->sums_at != 0,
 	};
 	return kf_driver_attach(s->driver, s->device, memory, &tensors, err);
 }

@@ -107,6 +107,9 @@ enum kf_host_command {
 	/* Of programs that share the process and have their tensors moved:
 	 * FORWARD, and what it ran is told in `ran`. */
 	KF_HOST_TRACE,
+	/* A device runner's, in the place of DOWNLOAD, where the request has
+	 * sums_at: of outputs only what is asked. */
+	KF_HOST_SUM,
 	KF_HOST_COMMANDS
 };
 
@@ -117,6 +120,14 @@ struct kf_host_tensor {
 	uint32_t structural;	/* of a weight: its values are never changed */
 	uint32_t reserved;
 	int64_t shape[8];
+};
+
+/* What SUM asks of an output; [out_count] of them lie at sums_at. */
+struct kf_host_sums {
+	uint64_t sign_at, window_at;	/* as kf_sums has them; in the inputs'
+					   memory, beyond in_bytes */
+	uint64_t sum_at;		/* in the outputs', beyond out_bytes */
+	int64_t window_count, window;
 };
 
 /* Followed by the tensors (inputs, weights, outputs), the scalars, and the
@@ -135,6 +146,7 @@ struct kf_host_request {
 	 * KF_HOST_HOLD_MOST_NS: they may have to wait for a processor. 0: it
 	 * does not. */
 	uint64_t hold_after_ns;
+	uint64_t sums_at;		/* in the inputs' memory; 0: no SUM */
 	uint32_t pattern;		/* kf_shared_memory.pattern; for UPLOAD */
 	uint32_t reserved;
 	uint32_t in_count, weight_count, out_count, scalar_count;

@@ -4,6 +4,7 @@ NVRTC, without which this is skipped; the device is the stand-in for NVIDIA's
 driver library, or a real one with KF_DEVICE=real."""
 
 import os
+import pathlib
 import sys
 
 from harness import BUILD, EXIT, ROOT, kforge, run_tests
@@ -13,6 +14,9 @@ PROGRAM = ROOT / "tests" / "data" / "programs" / "axpby"
 KERNELS = (PROGRAM / "kernels.cu").read_text()
 HOST = (PROGRAM / "host.c").read_text()
 REAL = os.environ.get("KF_DEVICE") == "real"
+NVRTC = pathlib.Path(os.environ.get("KFORGE_NVRTC",
+                                    "/usr/local/cuda/lib64/libnvrtc.so"))
+ASSEMBLER = (NVRTC.parent.parent / "bin" / "ptxas").exists()
 STANDIN = {} if REAL else {
     "KFORGE_CUDA_DRIVER": str(BUILD / "tests" / "standin" / "libcuda.so.1")}
 FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
@@ -58,6 +62,49 @@ def test_large_outputs_are_filled_on_the_device(scratch):
                     host=HOST.replace("n + 255", "n / 2 + 255"))
     assert reason(result) == "mismatch: unwritten", result
     assert "149985 of 300001 elements were not written" in result.out, result
+
+
+def test_large_outputs_are_added_up_on_the_device(scratch):
+    """All of them comes back only where something is wrong."""
+    few = {"KFORGE_BUNDLE_GB": "0"}
+    options = ("--set", "COUNT=300002", "-v", "-v",
+               *(word for word in FAST if word not in ("--size", "test")))
+    result = verify(scratch, options=options, env=few)
+    verdict = result.json()
+    assert verdict["state"] == "correct", result
+    assert verdict["evidence"]["judged_by"] == "samples", result
+    assert ", sums " in result.err, result
+    assert "download of all" not in result.err, result
+    result = verify(scratch, options=options, env=few,
+                    host=HOST.replace("n + 255", "n / 2 + 255"))
+    assert reason(result) == "mismatch: unwritten", result
+    assert "149986 of 300002 elements were not written" in \
+        result.json()["text"], result
+    assert "download of all" in result.err, result
+
+
+REFUSED = """extern "C" __global__ void axpby(float *y)
+{
+	__shared__ float s[80000];
+
+	s[threadIdx.x] = clock();
+	__syncthreads();
+	y[0] = s[5];
+}
+"""
+
+
+def test_what_the_assembler_refuses_is_told(scratch):
+    """Its own words, in the sandbox, where there is one beside NVRTC."""
+    (scratch / "kernels.cu").write_text(REFUSED)
+    (scratch / "host.c").write_text(HOST)
+    result = kforge("build", PROBLEM, scratch / "kernels.cu",
+                    scratch / "host.c", "-p", "cuda", "-o", scratch / "job",
+                    env=STANDIN)
+    assert "kernels.cu: error: the assembler" in result.out, result
+    assert "a launch can have more, as shared_bytes" in result.out, result
+    if ASSEMBLER:
+        assert "uses too much shared data" in result.out, result
 
 
 def test_wrong_arguments_are_told(scratch):

@@ -10,6 +10,7 @@
 #include "cuda_world.h"
 
 #include <dlfcn.h>
+#include <math.h>
 
 #include "../standin/libcuda.h"
 #include "platform/cuda/api.h"
@@ -41,6 +42,66 @@ static void test_values_are_right_with_fresh_data(void **state)
 	}
 	assert_int_equal(wrong, 0);
 	assert_int_equal(touched, 0);
+	world_release(&w);
+}
+
+static void forward_only(struct world *w)
+{
+	struct kf_call call = call_of(w);
+	struct kf_err err = { 0 };
+	int rc = -1;
+
+	if (kf_driver_upload(w->f->driver, w->dev, &err) ||
+	    kf_driver_forward(w->f->driver, w->dev, &call, &rc, &err))
+		fail_msg("%s", err.text);
+}
+
+/* Outputs stay on the device, but for guards, what is asked for, and sums. */
+static void test_sums_and_stretches_come_back(void **state)
+{
+	static int8_t sign[KF_SUMS * KF_SUMS_CHUNK];
+	const int64_t at[] = { 5, 990 };
+	double sum[KF_SUMS] = { 0 }, want[KF_SUMS] = { 0 };
+	struct kf_sums sums = { 0, sign, sum, at, KF_COUNT(at), 10 };
+	struct kf_rng rng = { 7 };
+	struct kf_err err = { 0 };
+	const unsigned char *all;
+	struct world w;
+	uint64_t changed = 0;
+
+	for (size_t i = 0; i < sizeof(sign); i++)
+		sign[i] = kf_rng_below(&rng, 2) ? 1 : -1;
+	world_init(&w, *state);
+	add_axpb(&w.plans.forward, IN, OUT, 2, 1);
+	world_start(&w);
+	forward_only(&w);
+	memset(w.memory.outputs, 0x11, OUTPUTS_BYTES);
+	if (kf_driver_sum(w.f->driver, w.dev, &sums, 1, &changed, &err))
+		fail_msg("%s", err.text);
+	assert_true(changed == UINT64_MAX);
+	all = w.memory.outputs;
+	for (unsigned i = 0; i < OUTPUTS_BYTES; i++)
+		if (i < OUTPUT_AT || i >= OUTPUT_AT + FLOATS_BYTES)
+			assert_int_equal(all[i], POISON);
+	for (unsigned i = 0; i < COUNT; i++) {
+		float y = 2 * inputs_of(&w)[i] + 1;
+		bool asked = (i >= 5 && i < 15) || i >= 990;
+
+		for (unsigned k = 0; k < KF_SUMS; k++)
+			want[k] += (double)y * sign[k * KF_SUMS_CHUNK + i];
+		if (asked)
+			assert_true(outputs_of(&w)[i] == y);
+		else
+			assert_int_equal(all[OUTPUT_AT + 4 * i], 0x11);
+	}
+	for (unsigned k = 0; k < KF_SUMS; k++)
+		assert_true(fabs(sum[k] - want[k]) < 1e-9);
+	sums.window = 11;	/* beyond its end */
+	assert_int_equal(kf_driver_sum(w.f->driver, w.dev, &sums, 1, &changed,
+				       &err), KF_E_INPUT);
+	sums.output = 1;
+	assert_int_equal(kf_driver_sum(w.f->driver, w.dev, &sums, 1, &changed,
+				       &err), KF_E_INPUT);
 	world_release(&w);
 }
 
@@ -1143,6 +1204,7 @@ static int setup(void **state)
 
 static const struct CMUnitTest cases[] = {
 	CASE(values_are_right_with_fresh_data),
+	CASE(sums_and_stretches_come_back),
 	CASE(order_and_scratch),
 	CASE(scratch_is_poisoned_before_every_call),
 	CASE(outputs_are_filled_where_they_are),

@@ -173,7 +173,7 @@ static inline void world_init(struct world *w, struct fixture *f)
 	*w = (struct world) { .f = f };
 	w->memory = (struct kf_shared_memory) {
 		shared_block(INPUTS_BYTES), INPUTS_BYTES,
-		shared_block(OUTPUTS_BYTES), OUTPUTS_BYTES, NULL,
+		shared_block(OUTPUTS_BYTES), OUTPUTS_BYTES, NULL, false,
 	};
 	w->in = floats(inputs_of(w), NULL);
 	w->weight = floats(weights_of(w), "w");

@@ -159,7 +159,7 @@ static inline void data_init(struct data *d)
 	d->weight = tensor(d->w, "w");
 	d->out = tensor(d->y, NULL);
 	d->shared = (struct kf_shared_memory) {
-		d->inputs, 2 * PAGE, d->outputs, 3 * PAGE, NULL
+		d->inputs, 2 * PAGE, d->outputs, 3 * PAGE, NULL, false
 	};
 }
 

@@ -133,7 +133,7 @@ static void large_init(struct large *l, struct fixture *f)
 	*l = (struct large) { .f = f };
 	l->memory = (struct kf_shared_memory) {
 		shared_block(LARGE_BYTES), LARGE_BYTES,
-		shared_block(LARGE_BYTES), LARGE_BYTES, NULL,
+		shared_block(LARGE_BYTES), LARGE_BYTES, NULL, false,
 	};
 	l->in = floats((void *)(uintptr_t)l->memory.inputs, NULL);
 	l->out = floats(l->memory.outputs, NULL);
@@ -200,6 +200,41 @@ static void large_round(struct large *l, double *ns, double *up_ms,
 	assert_memory_equal(l->memory.outputs, l->memory.inputs, LARGE_BYTES);
 }
 
+/* Of elements that are whole numbers below 8191: the sums are exact. */
+static void sum_of_large(struct large *l)
+{
+	const uint64_t numel = LARGE_BYTES / 4;
+	const uint64_t chunks = (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
+	int8_t *sign = kf_alloc(KF_SUMS * KF_SUMS_CHUNK);
+	double *sum = kf_alloc(chunks * KF_SUMS * sizeof(sum[0]));
+	struct kf_sums sums = { .sign = sign, .sum = sum };
+	struct kf_rng rng = { 3 };
+	struct kf_err err = { 0 };
+	uint64_t start_ns, changed;
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < KF_SUMS * KF_SUMS_CHUNK; i++)
+		sign[i] = kf_rng_below(&rng, 2) ? 1 : -1;
+	start_ns = kf_now_ns();
+	if (kf_driver_sum(l->f->driver, l->dev, &sums, 1, &changed, &err))
+		fail_msg("%s", err.text);
+	measure("sum_0.5GiB", ms_since(start_ns), "ms");
+	for (uint64_t c = 0; c < chunks; c++)
+		for (unsigned k = 0; k < KF_SUMS; k++) {
+			double want = 0;
+
+			for (uint64_t i = c * KF_SUMS_CHUNK; i < numel &&
+			     i < (c + 1) * KF_SUMS_CHUNK; i++)
+				want += ((const float *)l->out.data)[i] *
+					sign[k * KF_SUMS_CHUNK +
+					     i % KF_SUMS_CHUNK];
+			wrong += want != sum[c * KF_SUMS + k];
+		}
+	assert_int_equal(wrong, 0);
+	free(sum);
+	free(sign);
+}
+
 static void test_a_copy_runs_at_the_bandwidth(void **state)
 {
 	struct fixture *f = *state;
@@ -211,6 +246,7 @@ static void test_a_copy_runs_at_the_bandwidth(void **state)
 	large_load(&l);
 	for (size_t i = 0; i < ROUNDS; i++)
 		large_round(&l, &ns[i], &up[i], &down[i]);
+	sum_of_large(&l);
 	rate = 2.0 * (double)LARGE_BYTES / (median(ns, ROUNDS) * 1e-9);
 	measure("copy", rate * 1e-12, "TB/s");
 	measure("copy_of_theory", rate / theory, "");

@@ -225,8 +225,8 @@ def test_a_call_that_cannot_be_watched_is_made_and_says_so():
 
 
 def test_programs_find_pytorch_as_it_is_by_itself():
-    """The problem's arguments are made on the device, and nothing else; a
-    device that this torch lacks stands for one."""
+    """Nothing is made on the device by default, and what a program's file says
+    of that stands; a device that this torch lacks stands for one."""
     import torch
     from kforge_candidate import program
     from kforge_reference import device
@@ -235,34 +235,27 @@ def test_programs_find_pytorch_as_it_is_by_itself():
     class Found(torch.nn.Module):
         def __init__(self, size):
             super().__init__()
-            seen.append(("program", size, chosen[-1]))
+            seen.append((size, list(chosen)))
 
         def to(self, where):
-            seen.append(("moved", where))
+            seen.append(where)
             return self
-
-    class Problem:
-        dtype = None
-
-        def init_arguments(self):
-            seen.append(("problem", chosen[-1]))
-            return (4,), {}
 
     before = device._device, getattr(torch, "set_default_device", None)
     device._device = there = torch.device("meta")
     torch.set_default_device = chosen.append
     try:
         device.leave_default()
-        program.construct(Found, Problem())
+        torch.set_default_device("of the program")
+        program.construct(Found, ((4,), {}), None)
     finally:
         device._device = before[0]
         if before[1]:
             torch.set_default_device = before[1]
         else:
             del torch.set_default_device
-    assert chosen == [None, there, None], chosen
-    assert seen == [("problem", there), ("program", 4, None),
-                    ("moved", there)], seen
+    assert chosen == [None, "of the program"], chosen
+    assert seen == [(4, chosen), there], seen
 
 
 def main():

@@ -15,10 +15,10 @@
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
-#include <unistd.h>
 
 #include "evaluate/evaluate.h"
 #include "evaluate/parts.h"
+#include "evaluate/process.h"
 
 #define ROWS 40
 #define COLS 36
@@ -329,6 +329,29 @@ enum kf_code kf_worker_download(struct kf_worker *worker,
 	(void)end;
 	(void)err;
 	return KF_OK;
+}
+
+bool kf_worker_sums(const struct kf_worker *worker)
+{
+	(void)worker;
+	return false;
+}
+
+enum kf_code kf_worker_sum(struct kf_worker *worker,
+			   const struct kf_digest *digest,
+			   struct kf_call_end *end, struct kf_err *err)
+{
+	(void)worker;
+	(void)digest;
+	(void)end;
+	return kf_fail(err, KF_E_INPUT, "nobody adds up here");
+}
+
+const double *kf_worker_sums_of(const struct kf_worker *worker, size_t i)
+{
+	(void)worker;
+	(void)i;
+	return NULL;
 }
 
 bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
@@ -1580,6 +1603,41 @@ static void test_large_problems_make_fewer_processes_ahead(void **state)
 	}
 }
 
+/* Where data are too large to be kept one process has enough for its blocks. */
+static void test_large_data_on_a_device_make_small_blocks(void **state)
+{
+	static const struct {
+		const char *device;
+		bool condensed;
+		size_t stock;
+		uint64_t call_ns;
+		unsigned calls;
+	} row[] = {
+		{ "cuda", true, 6, 3000000, 1 },
+		{ "cuda", true, 12, 3000000, 2 },
+		{ "cuda", true, 4, 3000000, 1 },
+		{ "cuda", true, 12, 900000000, 2 },
+		{ "cuda", true, 64, 900000000, 3 },
+		{ "cuda", false, 12, 3000000, 10 },
+		{ "cuda", false, 12, 200000000, 5 },
+		{ "cuda", false, 4, 900000000, 3 },
+		{ NULL, true, 6, 3000000, 10 },
+		{ NULL, true, 6, 0, 10 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(row); i++) {
+		struct world *w = world_new();
+
+		w->driver.torch_device = row[i].device;
+		w->bundle.condensed = row[i].condensed;
+		w->bundle.stock_count = row[i].stock;
+		assert_int_equal(kf_block_calls(&w->req, row[i].call_ns),
+				 row[i].calls);
+		world_free(w);
+	}
+}
+
 static void test_processes_of_a_device_begin_while_others_work(void **state)
 {
 	static const struct {
@@ -1738,6 +1796,8 @@ int main(void)
 			test_processes_of_a_device_begin_while_others_work),
 		cmocka_unit_test(
 			test_a_baseline_warms_up_before_the_device_is_taken),
+		cmocka_unit_test(
+			test_large_data_on_a_device_make_small_blocks),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_a_baseline_is_told_in_words),
 		cmocka_unit_test(test_states_have_names),

@@ -44,7 +44,7 @@ static enum kf_code find_tensors(const struct kf_shared_memory *m,
 }
 
 static const struct kf_shared_memory shared = {
-	inputs, sizeof(inputs), outputs, sizeof(outputs), NULL
+	inputs, sizeof(inputs), outputs, sizeof(outputs), NULL, false
 };
 
 static void test_tensors_are_found(void **state)

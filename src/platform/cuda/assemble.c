@@ -1,15 +1,13 @@
 /*
- * What the assembler finds wrong with a kernel, said of the lines of kernels.cu.
- * It speaks of lines of PTX, of which the writer of kernels.cu has none; and
- * NVRTC, which has an assembler inside, keeps some of its words to itself, such
- * as which instruction lacks registers: the toolkit's own ptxas says those.
+ * What the assembler finds wrong with a kernel, said of lines of kernels.cu. It
+ * speaks of lines of PTX, of which the writer of kernels.cu has none; and NVRTC,
+ * which has an assembler inside, keeps some of its words to itself, such as
+ * which instruction lacks registers: the toolkit's own ptxas says those.
  */
 #include "platform/cuda/cuda.h"
 
-#include <ctype.h>
 #include <unistd.h>
 
-#define TIMEOUT_NS	(60 * KF_NS_PER_S)
 #define WORDS_MAX	((size_t)64 << 10)
 #define ERRORS_MAX	8u
 #define INSTRUCTION_MAX	120u		/* bytes of one that are told */
@@ -17,53 +15,56 @@
 
 /* --- PTX ------------------------------------------------------------------ */
 
-/* Line number (from 1) of text, without white space around it. */
-static const char *line_of(const char *text, unsigned long number, size_t *len)
+struct place {
+	const char *text;		/* of the line, without blanks before it */
+	size_t len;
+	unsigned long file, line;	/* of the last ".loc FILE LINE COLUMN" up
+					   to it; 0: there is none */
+};
+
+static const char *skip_blanks(const char *at)
 {
-	while (--number && (text = strchr(text, '\n')))
-		text++;
-	*len = 0;
-	if (!text)
-		return NULL;
-	while (*text == ' ' || *text == '\t')
-		text++;
-	*len = strcspn(text, "\r\n");
-	return text;
+	return at + strspn(at, " \t");
+}
+
+/* Line number (from 1) of the PTX; false: it has no such line. */
+static bool find_line(const char *ptx, unsigned long number, struct place *out)
+{
+	const char *at = ptx;
+
+	*out = (struct place) { .text = NULL };
+	for (unsigned long i = 1; at && i <= number; i++) {
+		char *end;
+
+		at = skip_blanks(at);
+		if (strncmp(at, ".loc", 4) == 0) {
+			out->file = strtoul(at + 4, &end, 10);
+			out->line = strtoul(end, NULL, 10);
+		}
+		out->text = at;
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+		if (!at && i < number)
+			return false;
+	}
+	out->len = out->text ? strcspn(out->text, "\r\n") : 0;
+	return out->text != NULL;
 }
 
 /* Is SOURCE_NAME what `.file NUMBER "..."` says? */
 static bool is_source(const char *ptx, unsigned long number)
 {
 	const char *at = ptx;
-	char head[48];
 
-	snprintf(head, sizeof(head), ".file\t%lu ", number);
-	at = strstr(ptx, head);
-	if (!at) {
-		snprintf(head, sizeof(head), ".file %lu ", number);
-		at = strstr(ptx, head);
+	while ((at = strstr(at, ".file")) != NULL) {
+		char *end;
+
+		at += strlen(".file");
+		if (strtoul(at, &end, 10) == number && end != at)
+			return memmem(end, strcspn(end, "\n"), SOURCE_NAME "\"",
+				      strlen(SOURCE_NAME) + 1) != NULL;
 	}
-	return at && memmem(at, strcspn(at, "\n"), SOURCE_NAME "\"",
-			    strlen(SOURCE_NAME) + 1) != NULL;
-}
-
-/* The line of kernels.cu from which a line of PTX comes, or 0: that of the last
- * ".loc FILE LINE COLUMN" before it. */
-static unsigned long source_line(const char *ptx, unsigned long number)
-{
-	const char *at = ptx;
-	unsigned long found = 0;
-
-	for (unsigned long i = 1; at && i <= number; i++) {
-		size_t blank = strspn(at, " \t");
-		unsigned long file, line;
-
-		if (sscanf(at + blank, ".loc %lu %lu", &file, &line) == 2)
-			found = is_source(ptx, file) ? line : 0;
-		at = strchr(at, '\n');
-		at = at ? at + 1 : NULL;
-	}
-	return found;
+	return false;
 }
 
 /* --- ptxas's words -------------------------------------------------------- */
@@ -81,9 +82,18 @@ static const char *cause_in(const char *words, size_t len)
 {
 	static const char *const severity[] = { "error   : ", "fatal   : " };
 
-	if (len < 6 || memcmp(words, "ptxas ", 6) != 0 ||
-	    memmem(words, len, "assembly aborted", 16))
+	/* The first tells no cause; the others are words of an assembler that
+	 * is older than the PTX. */
+	static const char *const no_cause[] = {
+		"assembly aborted", "Unsupported .version",
+		"is not defined for option",
+	};
+
+	if (len < 6 || memcmp(words, "ptxas ", 6) != 0)
 		return NULL;
+	for (size_t i = 0; i < KF_COUNT(no_cause); i++)
+		if (memmem(words, len, no_cause[i], strlen(no_cause[i])))
+			return NULL;
 	for (size_t i = 0; i < KF_COUNT(severity); i++) {
 		const char *at = memmem(words, len, severity[i],
 					strlen(severity[i]));
@@ -98,21 +108,21 @@ static void tell(const char *ptx, const char *words, size_t len,
 		 const char *cause, struct kf_buf *out)
 {
 	unsigned long number = number_in(words, len);
-	unsigned long line = number ? source_line(ptx, number) : 0;
-	size_t text_len = 0;
-	const char *text = number ? line_of(ptx, number, &text_len) : NULL;
+	struct place place = { .text = NULL };
 
 	kf_buf_puts(out, SOURCE_NAME ":");
-	if (line)
-		kf_buf_printf(out, "%lu:", line);
+	if (number && find_line(ptx, number, &place) && place.line &&
+	    is_source(ptx, place.file))
+		kf_buf_printf(out, "%lu:", place.line);
 	len -= (size_t)(cause - words);
 	kf_buf_printf(out, " error: the assembler: %.*s", (int)len, cause);
 	if (memmem(cause, len, "too much shared data", 20))
 		kf_buf_puts(out, " (a launch can have more, as shared_bytes)");
-	if (text_len)
-		kf_buf_printf(out, " [%.*s%s]", (int)(text_len <
-			      INSTRUCTION_MAX ? text_len : INSTRUCTION_MAX),
-			      text, text_len > INSTRUCTION_MAX ? "..." : "");
+	if (place.text && place.len)
+		kf_buf_printf(out, " [%.*s%s]", (int)(place.len <
+			      INSTRUCTION_MAX ? place.len : INSTRUCTION_MAX),
+			      place.text, place.len > INSTRUCTION_MAX ?
+			      "..." : "");
 	kf_buf_puts(out, "\n");
 }
 
@@ -142,9 +152,7 @@ static bool write_ptx(const char *ptx, char path[64])
 
 	snprintf(path, 64, "/tmp/kforge-ptx-XXXXXX");
 	fd = mkstemp(path);
-	if (fd < 0)
-		return false;
-	while (left) {
+	while (fd >= 0 && left) {
 		ssize_t n = write(fd, ptx, left);
 
 		if (n <= 0)
@@ -152,17 +160,20 @@ static bool write_ptx(const char *ptx, char path[64])
 		ptx += n;
 		left -= (size_t)n;
 	}
-	close(fd);
-	return !left;
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && left)
+		unlink(path);
+	return fd >= 0 && !left;
 }
 
 void kf_cuda_assemble(const char *ptxas, const char *arch, const char *ptx,
-		      struct kf_buf *out)
+		      uint64_t timeout_ns, struct kf_buf *out)
 {
 	char path[64], *arch_word = kf_format("-arch=%s", arch);
 	const char *const argv[] = { ptxas, arch_word, "-o", "/dev/null", path,
 				     NULL };
-	struct kf_proc_spec spec = { .argv = argv, .timeout_ns = TIMEOUT_NS };
+	struct kf_proc_spec spec = { .argv = argv, .timeout_ns = timeout_ns };
 	struct kf_buf words = { .max = WORDS_MAX }, more = { .max = WORDS_MAX };
 	struct kf_proc_end end;
 

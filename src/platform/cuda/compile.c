@@ -110,7 +110,8 @@ static enum kf_code take_cubin(const struct kf_nvrtc *nvrtc, void *program,
 static char *ptx_of(const struct kf_nvrtc *nvrtc, void *program,
 		    const char *arch)
 {
-	char *kind = kf_format("compute_%s", arch + strcspn(arch, "0123456789"));
+	const char *digits = arch + strcspn(arch, "0123456789");
+	char *kind = kf_format("compute_%s", digits);
 	struct options options = { .count = 0 };
 	size_t bytes = 0;
 	char *ptx = NULL;
@@ -131,25 +132,41 @@ static char *ptx_of(const struct kf_nvrtc *nvrtc, void *program,
 	return ptx;
 }
 
-static void ask_assembler(const struct kf_nvrtc *nvrtc, const char *arch,
-			  const char *ptx, struct kf_buf *out)
-{
-	char *real = realpath(nvrtc->path, NULL);
-	char *ptxas = real ? kf_cuda_assembler_path(real) : NULL;
+/* When it is to be over. */
+struct deadline { uint64_t start_ns, end_ns; };
 
-	if (ptxas)
-		kf_cuda_assemble(ptxas, arch, ptx, out);
-	free(ptxas);
-	free(real);
+static uint64_t left_of(const struct deadline *d)
+{
+	uint64_t now_ns = kf_now_ns();
+
+	return now_ns < d->end_ns ? d->end_ns - now_ns : 0;
 }
 
-/* What an assembler says is told once, and where. */
+/* Only where there is time to compile once more, and for that. */
+static bool may_ask(const struct deadline *d)
+{
+	return left_of(d) > 2 * (kf_now_ns() - d->start_ns);
+}
+
+static void ask_assembler(const struct kf_nvrtc *nvrtc, const char *arch,
+			  const char *ptx, const struct deadline *d,
+			  struct kf_buf *out)
+{
+	char *ptxas = kf_cuda_assembler_path(nvrtc->path);
+
+	if (ptxas && left_of(d) / 2)
+		kf_cuda_assemble(ptxas, arch, ptx, left_of(d) / 2, out);
+	free(ptxas);
+}
+
+/* What an assembler says is told once, where it belongs, and first. */
 static void replace_words(const struct kf_buf *told, struct kf_buf *log)
 {
 	struct kf_buf before = *log;
 	const char *line = kf_buf_str(&before);
 
 	*log = (struct kf_buf) { .max = before.max };
+	kf_buf_add(log, kf_buf_str(told), told->len);
 	while (*line) {
 		size_t len = strcspn(line, "\n");
 
@@ -158,24 +175,25 @@ static void replace_words(const struct kf_buf *told, struct kf_buf *log)
 			kf_buf_add(log, line, len);
 		line += len;
 	}
-	kf_buf_add(log, kf_buf_str(told), told->len);
 	kf_buf_release(&before);
 }
 
 static void refuse(const struct kf_nvrtc *nvrtc, void *program,
-		   const char *arch, struct kf_build *out)
+		   const char *arch, const struct deadline *d,
+		   struct kf_build *out)
 {
 	struct kf_buf told = { .max = KF_BUILD_LOG_BYTES };
-	char *ptx;
+	char *ptx = NULL;
 
 	out->end = KF_BUILD_REFUSED;
 	if (strstr(kf_buf_str(&out->log), "error:"))
 		return;		/* the compiler's own */
-	ptx = ptx_of(nvrtc, program, arch);
+	if (may_ask(d))
+		ptx = ptx_of(nvrtc, program, arch);
 	if (ptx)
 		kf_cuda_assembler_words(ptx, kf_buf_str(&out->log), &told);
 	if (ptx && !told.len)
-		ask_assembler(nvrtc, arch, ptx, &told);
+		ask_assembler(nvrtc, arch, ptx, d, &told);
 	if (told.len)
 		replace_words(&told, &out->log);
 	else
@@ -192,9 +210,13 @@ static void refuse(const struct kf_nvrtc *nvrtc, void *program,
 /* --- compile -------------------------------------------------------------- */
 
 static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
-			    const char *arch, struct kf_buf *device,
-			    struct kf_build *out, struct kf_err *err)
+			    const struct kf_build_request *req,
+			    struct kf_buf *device, struct kf_build *out,
+			    struct kf_err *err)
 {
+	const struct deadline deadline = {
+		kf_now_ns(), kf_now_ns() + req->timeout_ns,
+	};
 	struct options options = { .count = 0 };
 	void *program = NULL;
 	enum kf_code code = KF_OK;
@@ -207,14 +229,14 @@ static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
 	if (result)
 		return kf_fail(err, KF_E_UNAVAIL, "NVRTC does not start: %s",
 			       nvrtc->error(result));
-	make_options(nvrtc, arch, &options);
+	make_options(nvrtc, req->arch, &options);
 	result = nvrtc->compile(program, options.count,
 				(const char *const *)options.option);
 	spoken = add_log(nvrtc, program, &out->log);
 	if (!result)
 		code = take_cubin(nvrtc, program, device, out, err);
 	else if (spoken)
-		refuse(nvrtc, program, arch, out);
+		refuse(nvrtc, program, req->arch, &deadline, out);
 	else
 		code = kf_fail(err, KF_E_UNAVAIL, "NVRTC fails: %s",
 			       nvrtc->error(result));
@@ -239,8 +261,8 @@ static enum kf_code compile_kernels(const struct kf_build_request *req,
 			       "%s: install a newer CUDA toolkit", nvrtc.path,
 			       req->arch);
 	if (!code)
-		code = compile(&nvrtc, kf_buf_str(&source), req->arch, device,
-			       out, err);
+		code = compile(&nvrtc, kf_buf_str(&source), req, device, out,
+			       err);
 	kf_buf_release(&source);
 	kf_nvrtc_release(&nvrtc);
 	return code;

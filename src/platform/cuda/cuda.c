@@ -32,6 +32,7 @@ const struct kf_driver kf_driver_cuda = {
 	.upload = kf_cuda_upload,
 	.fills_outputs = true,
 	.download = kf_cuda_download,
+	.sum = kf_cuda_sum,
 	.device_ns = kf_cuda_device_ns,
 	.host_ns = kf_cuda_host_ns,
 	.fault = kf_cuda_fault,

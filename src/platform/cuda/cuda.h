@@ -10,6 +10,7 @@
  *	             assemble.c: what ptxas finds wrong
  *	device.c     open, attach, upload, download, close
  *	memory.c     arenas, their patterns, guards and digests
+ *	sums.c       sums of large outputs, and stretches of them
  *	load.c       a module and its lists; check.c: does the device do them?
  *	replay.c     prepare, forward: the launch list again, timed
  *	tools.c      kernels of our own: a digest of memory, peaks
@@ -43,9 +44,8 @@ void kf_cuda_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		   void *arg);
 /* "nvcc" of a toolkit that is not on PATH; caller frees, NULL: none. */
 char *kf_cuda_compiler_path(const char *name);
-/* The assembler that belongs to an NVRTC, whose path has no links in it; as
- * above. */
-char *kf_cuda_assembler_path(const char *nvrtc_real_path);
+/* The assembler that belongs to the NVRTC at a path; as above. */
+char *kf_cuda_assembler_path(const char *nvrtc_path);
 /* The file of a library of the toolkit, "libcublas.so*"; caller frees, NULL:
  * there is none. */
 char *kf_cuda_toolkit_library(const char *name);
@@ -103,16 +103,16 @@ enum kf_code kf_cuda_canary(const char *device_id, uint64_t timeout_ns,
 extern const struct kf_clock_source kf_cuda_clocks;
 uint64_t kf_cuda_memory_free(const char *device_id);	/* as in the table */
 
-/* --- compile.c, assemble.c, toolkit.c -------------------------------------- */
+/* --- compile.c, assemble.c, toolkit.c ------------------------------------- */
 enum kf_code kf_cuda_build(const struct kf_build_request *req,
 			   struct kf_build *out, struct kf_err *err);
 /* The compiler's words as gcc would put them, "kernels.cu:3: error: ...", and
  * what ptxas says of a kernel in one line. */
 void kf_cuda_log(const char *log, struct kf_buf *out);
 /* Has the assembler at a path look at PTX of kernels.cu, and adds what it finds
- * wrong as the compiler would: nothing, if it finds nothing or cannot be run. */
+ * wrong as the compiler would; nothing if it finds nothing or cannot be run. */
 void kf_cuda_assemble(const char *ptxas, const char *arch, const char *ptx,
-		      struct kf_buf *out);
+		      uint64_t timeout_ns, struct kf_buf *out);
 /* Of its words, or NVRTC's. */
 void kf_cuda_assembler_words(const char *ptx, const char *words,
 			     struct kf_buf *out);
@@ -127,6 +127,8 @@ extern const size_t kf_cuda_header_count;
 #define KF_CUDA_DIGEST_CHUNK	(256u << 10)
 #define KF_CUDA_DIGEST_THREADS	256u
 extern const char kf_cuda_digest_ptx[];
+/* kf_sums(in, numel, sign, out): the sums of kf_sums, one warp a chunk. */
+extern const char kf_cuda_sums_ptx[];
 /* kf_peak(out, rounds), KF_CUDA_PEAK_THREADS a block: float32 multiply-adds,
  * what one thread does in a round; products of bfloat16 matrices, what one warp
  * does. */
@@ -184,6 +186,7 @@ struct kf_device {
 	uint64_t flush, flush_bytes;	/* device memory */
 	uint64_t digest_at;		/* device memory */
 	size_t digest_room;		/* chunks */
+	uint64_t sums_at, sums_bytes;	/* device memory; 0: none yet */
 	unsigned char *staging;		/* pinned; KF_CUDA_STAGING_BYTES */
 	struct kf_cuda_digest inputs, kept;
 
@@ -230,6 +233,12 @@ enum kf_code kf_cuda_forward(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err);
 enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err);
+enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
+			 size_t count, uint64_t *changed, struct kf_err *err);
+/* The end of both: what of memory that is not its own did the program change?
+ * *changed as in download; the rest is the device's fault. */
+KF_MUST_CHECK enum kf_code kf_cuda_look_after(struct kf_device *dev,
+		uint64_t *changed, struct kf_err *err);
 uint64_t kf_cuda_device_ns(const struct kf_device *dev);
 uint64_t kf_cuda_host_ns(const struct kf_device *dev);
 const char *kf_cuda_fault(const struct kf_device *dev);

@@ -146,7 +146,7 @@ static void pin(struct kf_device *dev)
 	if (m->inputs_bytes && dev->limits.read_only)
 		dev->registered_in = !dev->api.host_register(inputs,
 				(size_t)m->inputs_bytes, flags);
-	if (m->outputs_bytes)
+	if (m->outputs_bytes && !m->summed)
 		dev->registered_out = !dev->api.host_register(m->outputs,
 				(size_t)m->outputs_bytes,
 				KF_CUDA_REGISTER_PORTABLE);
@@ -321,6 +321,19 @@ static enum kf_code check_given(struct kf_device *dev, uint64_t *changed,
 	return code;
 }
 
+enum kf_code kf_cuda_look_after(struct kf_device *dev, uint64_t *changed,
+				struct kf_err *err)
+{
+	enum kf_code code = check_given(dev, changed, err);
+
+	if (!code)
+		code = kf_cuda_guards_check(dev, KF_TWOPART_SCRATCH,
+					    &dev->layout.forward_temp, err);
+	if (dev->fault[0])
+		dev->failed = true;
+	return code;
+}
+
 enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err)
 {
@@ -337,14 +350,7 @@ enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 					   dev->arena[KF_TWOPART_OUTPUTS],
 					   m->outputs_bytes, dev->stream);
 	code = kf_cuda_check(api, result, "copy from the device", err);
-	if (!code)
-		code = check_given(dev, changed, err);
-	if (!code)
-		code = kf_cuda_guards_check(dev, KF_TWOPART_SCRATCH,
-					    &dev->layout.forward_temp, err);
-	if (dev->fault[0])
-		dev->failed = true;
-	return code;
+	return code ? code : kf_cuda_look_after(dev, changed, err);
 }
 
 uint64_t kf_cuda_device_ns(const struct kf_device *dev)
@@ -370,6 +376,8 @@ static void give_back(struct kf_device *dev)
 		api->memory_free(dev->flush);
 	if (dev->digest_at)
 		api->memory_free(dev->digest_at);
+	if (dev->sums_at)
+		api->memory_free(dev->sums_at);
 	if (dev->registered_in)
 		api->host_unregister((void *)(uintptr_t)dev->shared.inputs);
 	if (dev->registered_out)

@@ -204,11 +204,12 @@ static char *folder_of(const char *path, int count)
 	return folder;
 }
 
-char *kf_cuda_assembler_path(const char *nvrtc_real_path)
+/* PREFIX/lib64 or PREFIX/targets/NAME/lib; one of another toolkit would refuse
+ * what it does not know. A path with links in it is the same in a sandbox. */
+char *kf_cuda_assembler_path(const char *nvrtc_path_)
 {
-	/* PREFIX/lib64, PREFIX/targets/NAME/lib */
 	for (int levels = 2; levels <= 4; levels += 2) {
-		char *prefix = folder_of(nvrtc_real_path, levels);
+		char *prefix = folder_of(nvrtc_path_, levels);
 		char *path = kf_path_join(prefix, "bin/ptxas");
 
 		free(prefix);
@@ -216,7 +217,7 @@ char *kf_cuda_assembler_path(const char *nvrtc_real_path)
 			return path;
 		free(path);
 	}
-	return kf_cuda_compiler_path("ptxas");
+	return NULL;
 }
 
 /* A toolkit: PREFIX/lib64 and PREFIX/include. A Python package of its own for
@@ -289,7 +290,7 @@ static void builder_paths(kf_driver_path_fn *add, void *arg)
 		add(arg, folder, false);
 		free(folder);
 		kf_cuda_header_folders(nvrtc, show_folder, &shown);
-		assembler = kf_cuda_assembler_path(real);
+		assembler = kf_cuda_assembler_path(nvrtc);
 		if (assembler)
 			add(arg, assembler, false);
 		free(assembler);

@@ -67,6 +67,97 @@ const char kf_cuda_digest_ptx[] =
 	"	ret;\n"
 	"}\n";
 
+/*
+ *	chunk = thread / 32;
+ *	for (i = 4096 * chunk + lane; i < its end; i += 32)
+ *		for (k = 0; k < 4; k++)
+ *			sum[k] += in[i] * sign[4096 * k + i % 4096];
+ *	out[4 * chunk + k] = sum[k] of all lanes
+ *
+ * in double, in an order that is always the same. The whole warp leaves where
+ * there is no such chunk.
+ */
+#define SIGNED(k, offset) \
+	"	ld.global.s8 %s, [%at_sign + " offset "];\n" \
+	"	cvt.rn.f64.s32 %x, %s;\n" \
+	"	fma.rn.f64 %sum" k ", %value, %x, %sum" k ";\n"
+#define ACROSS(k) \
+	"	mov.b64 {%low, %high}, %sum" k ";\n" \
+	"	shfl.sync.bfly.b32 %low, %low, %s, 31, 0xffffffff;\n" \
+	"	shfl.sync.bfly.b32 %high, %high, %s, 31, 0xffffffff;\n" \
+	"	mov.b64 %x, {%low, %high};\n" \
+	"	add.rn.f64 %sum" k ", %sum" k ", %x;\n"
+
+const char kf_cuda_sums_ptx[] =
+	".version 6.4\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry kf_sums(.param .u64 in, .param .u64 numel,\n"
+	"			 .param .u64 sign, .param .u64 out)\n"
+	"{\n"
+	"	.reg .pred %p;\n"
+	"	.reg .b32 %thread, %lane, %s, %low, %high;\n"
+	"	.reg .b64 %chunk, %first, %i, %end, %in, %at_sign, %out, %t;\n"
+	"	.reg .f32 %narrow;\n"
+	"	.reg .f64 %value, %x, %sum0, %sum1, %sum2, %sum3;\n"
+	"	ld.param.u64 %in, [in];\n"
+	"	ld.param.u64 %end, [numel];\n"
+	"	ld.param.u64 %at_sign, [sign];\n"
+	"	ld.param.u64 %out, [out];\n"
+	"	cvta.to.global.u64 %in, %in;\n"
+	"	cvta.to.global.u64 %at_sign, %at_sign;\n"
+	"	cvta.to.global.u64 %out, %out;\n"
+	"	mov.u32 %thread, %tid.x;\n"
+	"	and.b32 %lane, %thread, 31;\n"
+	"	shr.u32 %thread, %thread, 5;\n"
+	"	mov.u32 %low, %ctaid.x;\n"
+	"	mov.u32 %high, %ntid.x;\n"
+	"	shr.u32 %high, %high, 5;\n"
+	"	mul.wide.u32 %chunk, %low, %high;\n"
+	"	cvt.u64.u32 %t, %thread;\n"
+	"	add.u64 %chunk, %chunk, %t;\n"
+	"	shl.b64 %first, %chunk, 12;\n"
+	"	setp.ge.u64 %p, %first, %end;\n"
+	"	@%p ret;\n"
+	"	add.u64 %t, %first, 4096;\n"
+	"	min.u64 %end, %end, %t;\n"
+	"	cvt.u64.u32 %t, %lane;\n"
+	"	add.u64 %i, %first, %t;\n"
+	"	add.u64 %at_sign, %at_sign, %t;\n"
+	"	shl.b64 %t, %i, 2;\n"
+	"	add.u64 %in, %in, %t;\n"
+	"	mov.f64 %sum0, 0d0000000000000000;\n"
+	"	mov.f64 %sum1, %sum0;\n"
+	"	mov.f64 %sum2, %sum0;\n"
+	"	mov.f64 %sum3, %sum0;\n"
+	"more:\n"
+	"	setp.ge.u64 %p, %i, %end;\n"
+	"	@%p bra done;\n"
+	"	ld.global.f32 %narrow, [%in];\n"
+	"	cvt.f64.f32 %value, %narrow;\n"
+	SIGNED("0", "0") SIGNED("1", "4096") SIGNED("2", "8192")
+	SIGNED("3", "12288")
+	"	add.u64 %i, %i, 32;\n"
+	"	add.u64 %in, %in, 128;\n"
+	"	add.u64 %at_sign, %at_sign, 32;\n"
+	"	bra.uni more;\n"
+	"done:\n"
+	"	bar.warp.sync 0xffffffff;\n"
+	"	mov.u32 %s, 16;\n"
+	"across:\n"
+	ACROSS("0") ACROSS("1") ACROSS("2") ACROSS("3")
+	"	shr.u32 %s, %s, 1;\n"
+	"	setp.ne.u32 %p, %s, 0;\n"
+	"	@%p bra across;\n"
+	"	setp.ne.u32 %p, %lane, 0;\n"
+	"	@%p ret;\n"
+	"	shl.b64 %t, %chunk, 5;\n"
+	"	add.u64 %out, %out, %t;\n"
+	"	st.global.v2.f64 [%out], {%sum0, %sum1};\n"
+	"	st.global.v2.f64 [%out + 16], {%sum2, %sum3};\n"
+	"	ret;\n"
+	"}\n";
+
 /* Eight independent chains hide the latency. */
 #define TIMES_8(step) step(0) step(1) step(2) step(3) step(4) step(5) \
 	step(6) step(7)

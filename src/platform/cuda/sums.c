@@ -1,0 +1,172 @@
+/*
+ * Of large outputs the judge needs a few stretches and sums of all elements
+ * (evaluate/digest.h): those are added up where the outputs are. The kernel for
+ * it is loaded when the program's have ended, and signs are on the device only
+ * then: whatever these wrote to or read, they had no part in it.
+ */
+#include "platform/cuda/cuda.h"
+
+#define ELEMENT		sizeof(float)
+#define SIGN_BYTES	((uint64_t)KF_SUMS * KF_SUMS_CHUNK)
+#define CHUNK_BYTES	(KF_SUMS * sizeof(double))
+#define THREADS		256u		/* eight chunks, one a warp */
+#define WARP		32u
+
+static uint64_t chunks_of(uint64_t numel)
+{
+	return (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
+}
+
+static uint64_t numel_of(const struct kf_device *dev, uint32_t output)
+{
+	return dev->tensors.bytes.out_bytes[output] / ELEMENT;
+}
+
+static bool is_whole(const struct kf_device *dev, const struct kf_sums *s)
+{
+	uint64_t numel;
+
+	if (s->output >= dev->tensors.bytes.out_count ||
+	    dev->tensors.out[s->output] == UINT64_MAX || s->window < 0)
+		return false;
+	numel = numel_of(dev, s->output);
+	for (int64_t i = 0; i < s->window_count; i++)
+		if (s->at[i] < 0 || (uint64_t)s->at[i] > numel ||
+		    numel - (uint64_t)s->at[i] < (uint64_t)s->window)
+			return false;
+	return true;
+}
+
+/* --- stretches and guards ------------------------------------------------- */
+
+static int bring(struct kf_device *dev, uint64_t from, uint64_t bytes)
+{
+	return bytes ? dev->api.copy_to_host(
+		(char *)dev->shared.outputs + from,
+		dev->arena[KF_TWOPART_OUTPUTS] + from, bytes, dev->stream) : 0;
+}
+
+/* What lies around outputs, which lie in order. */
+static int bring_guards(struct kf_device *dev)
+{
+	const struct kf_twopart_tensors *t = &dev->tensors;
+	uint64_t done = 0;
+	int result = 0;
+
+	for (uint32_t i = 0; i < t->bytes.out_count && !result; i++) {
+		if (t->out[i] == UINT64_MAX)
+			continue;
+		result = bring(dev, done, t->out[i] - done);
+		done = t->out[i] + t->bytes.out_bytes[i];
+	}
+	return result ? result :
+		bring(dev, done, dev->shared.outputs_bytes - done);
+}
+
+static int bring_windows(struct kf_device *dev, const struct kf_sums *s)
+{
+	uint64_t start = dev->tensors.out[s->output];
+	int result = 0;
+
+	for (int64_t i = 0; i < s->window_count && !result; i++)
+		result = bring(dev, start + (uint64_t)s->at[i] * ELEMENT,
+			       (uint64_t)s->window * ELEMENT);
+	return result;
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+/* Signs, then sums: of the largest output. */
+static enum kf_code make_room(struct kf_device *dev, uint64_t bytes,
+			      struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+
+	if (bytes <= dev->sums_bytes)
+		return KF_OK;
+	if (dev->sums_at)
+		api->memory_free(dev->sums_at);
+	dev->sums_at = dev->sums_bytes = 0;
+	if (api->memory_alloc(&dev->sums_at, bytes)) {
+		dev->sums_at = 0;
+		return kf_fail(err, KF_E_LIMIT, "the device has no room for "
+			       "the sums of an output");
+	}
+	dev->sums_bytes = bytes;
+	return KF_OK;
+}
+
+static int add_up(struct kf_device *dev, void *kernel, const struct kf_sums *s)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	uint64_t in = dev->arena[KF_TWOPART_OUTPUTS] +
+		dev->tensors.out[s->output];
+	uint64_t numel = numel_of(dev, s->output), chunks = chunks_of(numel);
+	uint64_t out = dev->sums_at + SIGN_BYTES;
+	struct kf_cuda_launch launch = {
+		.grid = { (unsigned)((chunks + THREADS / WARP - 1) /
+				     (THREADS / WARP)), 1, 1 },
+		.block = { THREADS, 1, 1 },
+		.stream = dev->stream,
+	};
+	void *parameter[] = { &in, &numel, &dev->sums_at, &out };
+	int result = api->copy_to_device(dev->sums_at, s->sign, SIGN_BYTES,
+					 dev->stream);
+
+	if (!chunks)
+		return result;
+	if (!result)
+		result = api->launch(&launch, kernel, parameter, NULL);
+	if (!result)
+		result = api->copy_to_host(s->sum, out, chunks * CHUNK_BYTES,
+					   dev->stream);
+	return result ? result : api->stream_synchronize(dev->stream);
+}
+
+static int add_all_up(struct kf_device *dev, const struct kf_sums *sums,
+		      size_t count)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	void *module = NULL, *kernel = NULL;
+	int result = api->module_load(&module, kf_cuda_sums_ptx);
+
+	if (!result)
+		result = api->module_function(&kernel, module, "kf_sums");
+	for (size_t i = 0; i < count && !result; i++)
+		result = add_up(dev, kernel, &sums[i]);
+	if (module)
+		api->module_unload(module);
+	/* They are secret: a kernel may read what is not its own. */
+	if (!result)
+		result = api->fill8(dev->sums_at, 0, SIGN_BYTES, dev->stream);
+	return result ? result : api->stream_synchronize(dev->stream);
+}
+
+enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
+			 size_t count, uint64_t *changed, struct kf_err *err)
+{
+	enum kf_code code = kf_cuda_usable(dev, err);
+	uint64_t bytes = 0;
+	int result = 0;
+
+	*changed = UINT64_MAX;
+	for (size_t i = 0; i < count && !code; i++) {
+		if (!is_whole(dev, &sums[i]))
+			return kf_fail(err, KF_E_INPUT, "sums of what is no "
+				       "output");
+		if (chunks_of(numel_of(dev, sums[i].output)) > bytes)
+			bytes = chunks_of(numel_of(dev, sums[i].output));
+	}
+	if (!code)
+		code = make_room(dev, SIGN_BYTES + bytes * CHUNK_BYTES, err);
+	if (code)
+		return code;
+	result = bring_guards(dev);
+	for (size_t i = 0; i < count && !result; i++)
+		result = bring_windows(dev, &sums[i]);
+	if (!result)
+		result = add_all_up(dev, sums, count);
+	code = kf_cuda_check(&dev->api, result, "add up what is on the device",
+			     err);
+	return code ? code : kf_cuda_look_after(dev, changed, err);
+}
