@@ -198,7 +198,7 @@ bool kf_arena_sums(const struct kf_bundle *b)
 	bool all = b->condensed && b->out_count > 0;
 
 	for (size_t i = 0; i < b->out_count; i++)
-		all &= b->out[i].dtype == KF_F32;
+		all &= b->out[i].dtype == KF_F32 && b->out[i].numel > 0;
 	return all;
 }
 

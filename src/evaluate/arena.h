@@ -50,7 +50,7 @@ KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
 		const char *device, uint64_t memory_max, uint32_t spins,
 		struct kf_err *err);
 /* Can sums stand for this bundle's outputs? It is condensed, and they are
- * float32. */
+ * float32 and not empty. */
 bool kf_arena_sums(const struct kf_bundle *bundle);
 /* What the next SUM asks, a digest for each output; and the sums that it gave
  * of output i. Where the arena is summed. */

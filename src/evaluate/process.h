@@ -78,7 +78,7 @@ KF_MUST_CHECK enum kf_code kf_device_take(struct kf_judgement *judgement,
 
 /* Calls in a block, for a usual call of that length; 0: not known. On a device
  * data that are too large to be kept take hundreds of times the call to be
- * moved and compared: there one process has enough for KF_BLOCKS_MOST blocks. */
+ * moved and compared: there one process has enough for all blocks. */
 unsigned kf_block_calls(const struct kf_evaluate_request *req,
 			uint64_t call_ns);
 /* A block of timed calls. *disturbed becomes true if other programs took

@@ -1,8 +1,8 @@
 /*
  * What the assembler finds wrong with a kernel, said of lines of kernels.cu. It
- * speaks of lines of PTX, of which the writer of kernels.cu has none; and NVRTC,
- * which has an assembler inside, keeps some of its words to itself, such as
- * which instruction lacks registers: the toolkit's own ptxas says those.
+ * speaks of lines of PTX, of which the writer of kernels.cu has none; and
+ * NVRTC, which has an assembler inside, keeps some of its words to itself, such
+ * as which instruction lacks registers: the toolkit's own ptxas says those.
  */
 #include "platform/cuda/cuda.h"
 
