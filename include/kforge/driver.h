@@ -288,9 +288,9 @@ struct kf_driver {
 	 * the driver's own word and clock are believed.
 	 *
 	 * Order: open, attach, load; prepare whenever weights change; then
-	 * upload, forward, download for each call, and tidy. All of these are
-	 * NULL where two_part is false, and all are there where it is
-	 * true. But a driver whose programs have host code of their own may
+	 * upload, forward, download or sum for each call, and tidy. All of
+	 * these are NULL where two_part is false, and all but sum are there
+	 * where it is true. But a driver whose programs have host code of their own may
 	 * have attach, upload, download and fault for the same order of calls:
 	 * then kforge-runner free runs it, with in_process true.
 	 */
@@ -324,8 +324,9 @@ struct kf_driver {
 	 * axpb read memory that is not its own"), or NULL. prepare, forward and
 	 * download are KF_OK then; nothing but close may follow. Asked after
 	 * each of the three: what a program did to memory that is not its own,
-	 * such as what lies around its scratch, is seen by download. A driver
-	 * without attach may have it too: asked after tidy, which sees that. */
+	 * such as what lies around its scratch, is seen by download and sum. A
+	 * driver without attach may have it too: asked after tidy, which sees
+	 * that. */
 	const char *(*fault)(const struct kf_device *dev);
 	/* Did load refuse the program because it asks for more memory than the
 	 * device has? What others hold of it does not count: a device that is

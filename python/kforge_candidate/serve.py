@@ -120,6 +120,8 @@ class Server:
             Extensions(cache, manifest["extensions"]).install()
         self._module = program.construct(program.load(folder), self._arguments,
                                          self._problem.dtype)
+        self._weights = Weights(self._module, self.channel.names,
+                                self.channel.weights)
         if manifest["warm"]:
             self._warm()
         self._guard.check()
@@ -145,7 +147,6 @@ class Server:
         self._weight_views = [view(info, inputs) for info in channel.weights]
         self._outputs = Outputs(channel.outputs, [
             view(info, outputs) for info in channel.outputs])
-        self._weights = Weights(self._module, channel.names, channel.weights)
 
     # --- weights -------------------------------------------------------------
 

@@ -83,6 +83,18 @@ static void shared_release(struct kf_shared *s)
 	*s = (struct kf_shared) { .fd = -1, .pass_fd = -1 };
 }
 
+/* Where the last gap and the last guard end; what is asked of a device and its
+ * sums lie behind. */
+static size_t inputs_end(const struct kf_arena *a)
+{
+	return rounded(kf_arena_request(a)->in_bytes, PAGE);
+}
+
+static size_t outputs_end(const struct kf_arena *a)
+{
+	return rounded(kf_arena_request(a)->out_bytes, PAGE);
+}
+
 #define PARTS	4u
 
 /* What is done to them is done to all at once: the kernel keeps the pages of
@@ -100,10 +112,9 @@ static void make_part(void *arg, size_t which)
 {
 	struct kf_arena *a = arg;
 	struct kf_shared *s = part_of(a, which);
+	size_t from = s == &a->outputs && a->summed ? outputs_end(a) : 0;
 
-	if (s == &a->outputs && a->summed)
-		return;
-	kf_parallel_make_pages(s->data, s->bytes, true);
+	kf_parallel_make_pages(s->data + from, s->bytes - from, true);
 }
 
 static void release_part(void *arg, size_t which)
@@ -195,7 +206,7 @@ _Static_assert(KF_SUMS == KF_CHUNK_SUMS && KF_SUMS_CHUNK == KF_CHUNK,
 
 bool kf_arena_sums(const struct kf_bundle *b)
 {
-	bool all = b->condensed && b->out_count > 0;
+	bool all = b->condensed && b->in_count > 0 && b->out_count > 0;
 
 	for (size_t i = 0; i < b->out_count; i++)
 		all &= b->out[i].dtype == KF_F32 && b->out[i].numel > 0;
@@ -274,6 +285,14 @@ void kf_arena_ask(struct kf_arena *a, const struct kf_digest *digest)
 				    a->out[i].element, (size_t)d->window *
 				    a->out[i].element);
 	}
+}
+
+void kf_arena_unask(struct kf_arena *a)
+{
+	size_t from = kf_arena_request(a)->sums_at +
+		a->out_count * sizeof(struct kf_host_sums);
+
+	memset(a->inputs.data + from, 0, a->inputs.bytes - from);
 }
 
 const double *kf_arena_sums_of(const struct kf_arena *a, size_t i)
@@ -442,18 +461,6 @@ struct kf_host_reply *kf_arena_reply(const struct kf_arena *arena)
 }
 
 /* --- poison and guards -------------------------------------------------- */
-
-/* Where the last gap and the last guard end; what is asked of a device and its
- * sums lie behind. */
-static size_t inputs_end(const struct kf_arena *a)
-{
-	return rounded(kf_arena_request(a)->in_bytes, PAGE);
-}
-
-static size_t outputs_end(const struct kf_arena *a)
-{
-	return rounded(kf_arena_request(a)->out_bytes, PAGE);
-}
 
 /* The guards around output i: [*before, data) and [end, *after). */
 static void guard_of(const struct kf_arena *a, size_t i, size_t *before,

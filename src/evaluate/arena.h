@@ -32,7 +32,8 @@ struct kf_arena {
 					   only the guards are set */
 	unsigned besides;		/* what lies beside inputs: which of all */
 	/* A device adds outputs up, and they come back only where something is
-	 * wrong: until then only guards, windows and sums have pages. */
+	 * wrong: until then only guards, windows and sums have pages, which are
+	 * made here. */
 	bool summed;
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;
@@ -55,6 +56,7 @@ bool kf_arena_sums(const struct kf_bundle *bundle);
 /* What the next SUM asks, a digest for each output; and the sums that it gave
  * of output i. Where the arena is summed. */
 void kf_arena_ask(struct kf_arena *arena, const struct kf_digest *digest);
+void kf_arena_unask(struct kf_arena *arena);	/* secret: gone with the answer */
 const double *kf_arena_sums_of(const struct kf_arena *arena, size_t i);
 /* Room for all of the outputs, which are about to come back. */
 void kf_arena_make_outputs(struct kf_arena *arena);

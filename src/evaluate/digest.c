@@ -254,9 +254,6 @@ static void say_where(int64_t first, int64_t bad, const struct summing *s,
 static void take_marked(int64_t unwritten, int64_t nonfinite,
 			struct kf_compare *out)
 {
-	if (unwritten < out->unwritten_count ||
-	    nonfinite < out->nonfinite_count)
-		return;
 	out->wrong_count += unwritten - out->unwritten_count;
 	out->wrong_count += nonfinite - out->nonfinite_count;
 	out->unwritten_count = unwritten;
@@ -278,7 +275,8 @@ static void take_parts(const struct summing *s, size_t count,
 		unwritten += p->unwritten_count;
 		nonfinite += p->nonfinite_count;
 	}
-	take_marked(unwritten, nonfinite, out);
+	if (!s->req->sums)
+		take_marked(unwritten, nonfinite, out);
 	out->block_count += s->digest->chunk_count;
 	out->block_bad_count += bad;
 	if (bad)

@@ -159,7 +159,7 @@ static struct share share_of(const struct duel *d)
 	for (size_t i = 0; i < d->out->program_count; i++)
 		if (d->side[i].judgement.call_ns > call_ns)
 			call_ns = d->side[i].judgement.call_ns;
-	share.calls = kf_block_calls(d->req->base, call_ns);
+	share.calls = kf_block_calls(call_ns);
 	while (share.calls > 1 && share.keep / share.calls < PASSES)
 		share.calls--;
 	share.turns = share.keep / share.calls;

@@ -590,20 +590,24 @@ enum kf_code kf_device_share_sets(struct kf_judgement *j,
 
 /* --- blocks -------------------------------------------------------------- */
 
-unsigned kf_block_calls(const struct kf_evaluate_request *req,
-			uint64_t call_ns)
+unsigned kf_block_calls(uint64_t call_ns)
 {
-	const struct kf_bundle *b = req->bundle;
 	uint64_t calls = KF_BLOCK_CALLS;
 
 	if (call_ns * calls > BLOCK_NS)
 		calls = BLOCK_NS / call_ns;
-	if (calls < KF_BLOCK_CALLS_LEAST)
-		calls = KF_BLOCK_CALLS_LEAST;
-	if (b->condensed && kf_session_opens_device(req) &&
-	    calls * KF_BLOCKS_MOST > b->stock_count)
-		calls = b->stock_count / KF_BLOCKS_MOST;
-	return calls ? (unsigned)calls : 1;
+	return calls < KF_BLOCK_CALLS_LEAST ? KF_BLOCK_CALLS_LEAST :
+		(unsigned)calls;
+}
+
+size_t kf_block_most(const struct kf_evaluate_request *req)
+{
+	const struct kf_bundle *b = req->bundle;
+	size_t sixth = b->stock_count / KF_BLOCKS_MOST;
+
+	if (!b->condensed || !kf_session_opens_device(req))
+		return b->stock_count;
+	return sixth ? sixth : 1;
 }
 
 /* A call whose threads waited for a processor says how busy the machine is. */

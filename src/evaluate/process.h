@@ -76,11 +76,11 @@ KF_MUST_CHECK enum kf_code kf_device_share_sets(struct kf_judgement *judgement,
 KF_MUST_CHECK enum kf_code kf_device_take(struct kf_judgement *judgement,
 					  struct kf_err *err);
 
-/* Calls in a block, for a usual call of that length; 0: not known. On a device
- * data that are too large to be kept take hundreds of times the call to be
- * moved and compared: there one process has enough for all blocks. */
-unsigned kf_block_calls(const struct kf_evaluate_request *req,
-			uint64_t call_ns);
+/* Calls in a block, for a usual call of that length; 0: not known. */
+unsigned kf_block_calls(uint64_t call_ns);
+/* At most so many: on a device data that are too large to be kept take hundreds
+ * of times the call to be moved and compared, so that one process must do. */
+size_t kf_block_most(const struct kf_evaluate_request *req);
 /* A block of timed calls. *disturbed becomes true if other programs took
  * processors away from too many of them; it is never set to false. */
 KF_MUST_CHECK enum kf_code kf_block_run(struct kf_judgement *judgement,

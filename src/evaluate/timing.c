@@ -13,18 +13,18 @@
 #define COLD_CALL_NS		(100 * KF_NS_PER_MS)	/* longer: not worth it */
 #define COLD_TRIES		2u
 
-static size_t whole_block(const struct kf_judgement *j,
-			  const struct kf_process *p)
+static size_t whole_block(const struct kf_judgement *j)
 {
-	size_t calls = kf_block_calls(j->req, j->call_ns);
+	size_t calls = kf_block_calls(j->call_ns);
+	size_t most = kf_block_most(j->req);
 
-	return calls < p->fresh_count ? calls : p->fresh_count;
+	return calls < most ? calls : most;
 }
 
 static unsigned block_calls(const struct kf_judgement *j,
 			    const struct kf_process *p)
 {
-	size_t calls = whole_block(j, p);
+	size_t calls = whole_block(j);
 
 	if (calls > p->fresh_count - p->fresh_used)
 		return 0;	/* a fresh process has a whole block's worth */
@@ -67,7 +67,7 @@ static void note_block(struct kf_judgement *j, struct kf_process *p,
 	size_t n = j->block_count - more;
 
 	if (!more && n > 0 && count < KF_BLOCK_CALLS_LEAST &&
-	    count < whole_block(j, p))
+	    count < whole_block(j))
 		return;		/* the rest of a fixed plan: not a block */
 	p->timed_count = more ? p->timed_count + count : count;
 	count = p->timed_count;
@@ -261,7 +261,7 @@ static enum kf_code run_cold(struct kf_judgement *j, struct kf_process *p,
 static size_t processes_left(const struct kf_judgement *j,
 			     const struct kf_process *p)
 {
-	size_t block = whole_block(j, p);
+	size_t block = whole_block(j);
 	size_t warm = kf_process_warm_count(p->fresh_count);
 	size_t blocks, need;
 

@@ -27,6 +27,7 @@ enum kf_weakness {
 
 #ifdef KF_TEST_DEFENCES
 
+#define KF_MAY_BE_WEAK	true	/* outputs are written to, and must be whole */
 bool kf_weak(enum kf_weakness weakness);
 /* The data of a call that was to be on kase. */
 const struct kf_case *kf_weak_case(const struct kf_session *session,
@@ -42,6 +43,7 @@ KF_MUST_CHECK enum kf_code kf_weak_run(struct kf_judgement *judgement,
 
 #else
 
+#define KF_MAY_BE_WEAK	false
 static inline bool kf_weak(enum kf_weakness weakness)
 {
 	(void)weakness;

@@ -132,8 +132,12 @@ bool kf_worker_sums(const struct kf_worker *w)
 enum kf_code kf_worker_sum(struct kf_worker *w, const struct kf_digest *digest,
 			   struct kf_call_end *end, struct kf_err *err)
 {
+	enum kf_code code;
+
 	kf_arena_ask(&w->arena, digest);
-	return move_back(w, KF_HOST_SUM, end, err);
+	code = move_back(w, KF_HOST_SUM, end, err);
+	kf_arena_unask(&w->arena);
+	return code;
 }
 
 const double *kf_worker_sums_of(const struct kf_worker *w, size_t i)

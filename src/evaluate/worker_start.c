@@ -7,6 +7,7 @@
 
 #include "evaluate/nursery.h"
 #include "evaluate/place.h"
+#include "evaluate/weaken.h"
 #include "evaluate/worker_talk.h"
 
 #define SPINS		1000u		/* 10 to 50 microseconds */
@@ -307,7 +308,8 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	if (code)
 		goto out;
 	code = kf_arena_init(&w->arena, spec->bundle, w->driver->sum &&
-			     !spec->wrap && kf_arena_sums(spec->bundle),
+			     !spec->wrap && !KF_MAY_BE_WEAK &&
+			     kf_arena_sums(spec->bundle),
 			     w->driver->name,
 			     spec->device_id, spec->limits.memory_bytes,
 			     kf_processors() > 1 ? SPINS : 0, err);

@@ -83,6 +83,53 @@ def test_large_outputs_are_added_up_on_the_device(scratch):
     assert "download of all" in result.err, result
 
 
+POKE = """
+extern "C" __global__ void poke(unsigned char *p, long long offset, int value)
+{
+	p[offset] = (unsigned char)value;
+}
+"""
+
+
+def poking(where, offset, value):
+    """A host.c that sets one byte when all is done."""
+    host = HOST.replace("\treturn kf_launch(", "\tint rc = kf_launch(")
+    assert host != HOST, HOST
+    return host.rstrip()[:-1] + f"""
+	if (!rc)
+		rc = kf_launch(c, "poke", KF_DIM(1), KF_DIM(1), 0,
+			       KF_BUF({where}), KF_I64({offset}),
+			       KF_I32({value}));
+	return rc;
+}}
+"""
+
+
+def summed(scratch, count, host):
+    options = ("--set", f"COUNT={count}", "-v", "-v",
+               *(word for word in FAST if word not in ("--size", "test")))
+    return verify(scratch, kernels=KERNELS + POKE, host=host, options=options,
+                  env={"KFORGE_BUNDLE_GB": "0"})
+
+
+def test_one_wrong_element_of_many_shows_in_sums(scratch):
+    """2 of 3 elements are in no window; where these are is a secret."""
+    for number in (700000, 1900001, 3000000):
+        # Its exponent: the element becomes 32 to 128, or that less than 0.
+        result = summed(scratch, 3000001,
+                        poking("c->out[0]", 4 * number + 3, 0x42))
+        assert reason(result) == "mismatch: values", result
+        assert "download of all" in result.err, result
+
+
+def test_what_is_wrong_beside_sums_is_told(scratch):
+    for where, offset, why in (("c->out[0]", 4 * 300003, "out_of_bounds"),
+                               ("c->in[0]", 67, "input_changed")):
+        result = summed(scratch, 300003, poking(where, offset, 7))
+        assert reason(result).endswith(why), result
+        assert "download of all" not in result.err, result
+
+
 REFUSED = """extern "C" __global__ void axpby(float *y)
 {
 	__shared__ float s[80000];

@@ -37,7 +37,8 @@ static bool find_line(const char *ptx, unsigned long number, struct place *out)
 		char *end;
 
 		at = skip_blanks(at);
-		if (strncmp(at, ".loc", 4) == 0) {
+		if (strncmp(at, ".loc", 4) == 0 &&
+		    (at[4] == ' ' || at[4] == '\t')) {
 			out->file = strtoul(at + 4, &end, 10);
 			out->line = strtoul(end, NULL, 10);
 		}

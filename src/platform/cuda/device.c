@@ -179,6 +179,10 @@ enum kf_code kf_cuda_attach(struct kf_device *dev,
 		return kf_fail(err, KF_E_LIMIT, "the device has no room left "
 			       "to flush its cache");
 	}
+	if (m->summed)
+		code = kf_cuda_sums_room(dev, err);
+	if (code)
+		return code;
 	pin(dev);
 	dev->attached = true;
 	return KF_OK;

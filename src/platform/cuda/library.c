@@ -208,15 +208,14 @@ static char *folder_of(const char *path, int count)
  * what it does not know. A path with links in it is the same in a sandbox. */
 char *kf_cuda_assembler_path(const char *nvrtc_path_)
 {
-	for (int levels = 2; levels <= 4; levels += 2) {
-		char *prefix = folder_of(nvrtc_path_, levels);
-		char *path = kf_path_join(prefix, "bin/ptxas");
+	int levels = strstr(nvrtc_path_, "/targets/") ? 4 : 2;
+	char *prefix = folder_of(nvrtc_path_, levels);
+	char *path = kf_path_join(prefix, "bin/ptxas");
 
-		free(prefix);
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
+	free(prefix);
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
 	return NULL;
 }
 

@@ -217,7 +217,8 @@ static enum kf_code check_room(struct kf_device *dev, char refused[256],
 			api->device_memory(&total, dev->device),
 			"read the size of the device's memory", err);
 	const struct kf_twopart_room room = {
-		.device = name, .bytes = total, .ours_bytes = dev->flush_bytes,
+		.device = name, .bytes = total, .ours_bytes = dev->flush_bytes +
+			dev->sums_bytes,
 	};
 
 	if (code)

@@ -77,23 +77,19 @@ static int bring_windows(struct kf_device *dev, const struct kf_sums *s)
 /* --- sums ----------------------------------------------------------------- */
 
 /* Signs, then sums: of the largest output. */
-static enum kf_code make_room(struct kf_device *dev, uint64_t bytes,
-			      struct kf_err *err)
+enum kf_code kf_cuda_sums_room(struct kf_device *dev, struct kf_err *err)
 {
-	const struct kf_cuda_api *api = &dev->api;
+	uint64_t most = 0;
 
-	if (bytes <= dev->sums_bytes)
+	for (uint32_t i = 0; i < dev->tensors.bytes.out_count; i++)
+		if (chunks_of(numel_of(dev, i)) > most)
+			most = chunks_of(numel_of(dev, i));
+	dev->sums_bytes = SIGN_BYTES + most * CHUNK_BYTES;
+	if (!dev->api.memory_alloc(&dev->sums_at, dev->sums_bytes))
 		return KF_OK;
-	if (dev->sums_at)
-		api->memory_free(dev->sums_at);
-	dev->sums_at = dev->sums_bytes = 0;
-	if (api->memory_alloc(&dev->sums_at, bytes)) {
-		dev->sums_at = 0;
-		return kf_fail(err, KF_E_LIMIT, "the device has no room for "
-			       "the sums of an output");
-	}
-	dev->sums_bytes = bytes;
-	return KF_OK;
+	dev->sums_at = 0;
+	return kf_fail(err, KF_E_LIMIT, "the device has no room for the sums "
+		       "of outputs");
 }
 
 static int add_up(struct kf_device *dev, void *kernel, const struct kf_sums *s)
@@ -138,7 +134,8 @@ static int add_all_up(struct kf_device *dev, const struct kf_sums *sums,
 		api->module_unload(module);
 	/* They are secret: a kernel may read what is not its own. */
 	if (!result)
-		result = api->fill8(dev->sums_at, 0, SIGN_BYTES, dev->stream);
+		result = api->fill8(dev->sums_at, 0, dev->sums_bytes,
+				    dev->stream);
 	return result ? result : api->stream_synchronize(dev->stream);
 }
 
@@ -146,19 +143,13 @@ enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
 			 size_t count, uint64_t *changed, struct kf_err *err)
 {
 	enum kf_code code = kf_cuda_usable(dev, err);
-	uint64_t bytes = 0;
-	int result = 0;
+	int result;
 
 	*changed = UINT64_MAX;
-	for (size_t i = 0; i < count && !code; i++) {
-		if (!is_whole(dev, &sums[i]))
-			return kf_fail(err, KF_E_INPUT, "sums of what is no "
-				       "output");
-		if (chunks_of(numel_of(dev, sums[i].output)) > bytes)
-			bytes = chunks_of(numel_of(dev, sums[i].output));
-	}
-	if (!code)
-		code = make_room(dev, SIGN_BYTES + bytes * CHUNK_BYTES, err);
+	for (size_t i = 0; i < count && !code; i++)
+		if (!dev->sums_at || !is_whole(dev, &sums[i]))
+			code = kf_fail(err, KF_E_INPUT, "sums of what is no "
+				       "output, or without room for them");
 	if (code)
 		return code;
 	result = bring_guards(dev);
