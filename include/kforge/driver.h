@@ -290,9 +290,9 @@ struct kf_driver {
 	 * Order: open, attach, load; prepare whenever weights change; then
 	 * upload, forward, download or sum for each call, and tidy. All of
 	 * these are NULL where two_part is false, and all but sum are there
-	 * where it is true. But a driver whose programs have host code of their own may
-	 * have attach, upload, download and fault for the same order of calls:
-	 * then kforge-runner free runs it, with in_process true.
+	 * where it is true. But a driver whose programs have host code of their
+	 * own may have attach, upload, download and fault for the same order of
+	 * calls: then kforge-runner free runs it, with in_process true.
 	 */
 	bool two_part;
 	/* tensors has the tensors of every call that follows, in m. The driver
