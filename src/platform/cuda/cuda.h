@@ -233,7 +233,7 @@ enum kf_code kf_cuda_forward(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err);
 enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err);
-/* sums.c. Room for them, at attach. */
+/* sums.c. Room for them: at attach if they will be asked for. */
 KF_MUST_CHECK enum kf_code kf_cuda_sums_room(struct kf_device *dev,
 					     struct kf_err *err);
 enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,

@@ -147,9 +147,11 @@ enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
 
 	*changed = UINT64_MAX;
 	for (size_t i = 0; i < count && !code; i++)
-		if (!dev->sums_at || !is_whole(dev, &sums[i]))
+		if (!is_whole(dev, &sums[i]))
 			code = kf_fail(err, KF_E_INPUT, "sums of what is no "
-				       "output, or without room for them");
+				       "output");
+	if (!code && !dev->sums_at)
+		code = kf_cuda_sums_room(dev, err);
 	if (code)
 		return code;
 	result = bring_guards(dev);
