@@ -122,13 +122,13 @@ def interval(values):
     return means[DRAWS // 40], means[-DRAWS // 40 - 1]
 
 
-def cell(verdicts, arm, problem):
+def cell(verdicts, arm, problem, attempts):
     shown = []
-    for attempt in (1, 2):
+    for attempt in range(1, attempts + 1):
         v = verdict_of(verdicts, arm, problem, attempt)
         shown.append("." if not v else f"{v['speedup']:.2f}"
                      if v.get("speedup") else forms.MARK[v["state"]])
-    return "." if shown == [".", "."] else " / ".join(shown)
+    return "." if set(shown) == {"."} else " / ".join(shown)
 
 
 def show(verdicts, arms, start, attempts):
@@ -136,9 +136,7 @@ def show(verdicts, arms, start, attempts):
           "|---" * (len(arms) + 2) + "|")
     for problem in sorted(start, key=forms.by_level):
         if any(verdict_of(verdicts, arm, problem, 1) for arm in arms):
-            cells = [cell(verdicts, arm, problem) for arm in arms]
-            if attempts == 1:
-                cells = [c.split(" / ")[0] for c in cells]
+            cells = [cell(verdicts, arm, problem, attempts) for arm in arms]
             print(f"| `{problem}` | {start[problem]:.2f} | " +
                   " | ".join(cells) + " |")
 

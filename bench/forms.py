@@ -216,7 +216,6 @@ def show(found, out=sys.stderr):
 
 def whole(found):
     return {
-        "good": all("state" in facts for facts in found),
         "devices": sorted({f["device"] for f in found if "device" in f}),
         "by_form": {form: summary(group)
                     for form, group in by_form(found).items()},
@@ -238,9 +237,8 @@ def take(folder, path):
     kept.update((key(facts), facts) for facts in rows(folder)
                 if "state" in facts)
     found = with_speedups([kept[name] for name in sorted(kept)])
-    facts = {name: fact for name, fact in whole(found).items()
-             if name != "good"}     # of those that are there, not of all
-    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(whole(found), indent=1) + "\n",
+                    encoding="utf-8")
 
 
 # --- all of it here -----------------------------------------------------------
@@ -269,7 +267,8 @@ def everything(make_jobs, missing=()):
             sys.exit(f"kforge judge ended with status {done.returncode}")
         found = with_speedups(rows(pathlib.Path(folder)))
         show(found)
-        print(json.dumps(whole(found)))
+        print(json.dumps({"good": all("state" in f for f in found),
+                          **whole(found)}))
 
 
 def main(path, make_jobs=make, missing=()):

@@ -136,6 +136,10 @@ struct kf_sums {
 	const int64_t *at;
 	int64_t window_count, window;
 };
+static inline uint64_t kf_sums_chunks(uint64_t numel)
+{
+	return numel / KF_SUMS_CHUNK + (numel % KF_SUMS_CHUNK != 0);
+}
 
 /* One operation of a call, as it went: for profiles. NaN: unknown. */
 struct kf_trace_op {

@@ -263,11 +263,9 @@ static size_t processes_left(const struct kf_judgement *j,
 {
 	size_t block = whole_block(j);
 	size_t warm = kf_process_warm_count(p->fresh_count);
-	size_t blocks, need;
+	size_t blocks = (p->fresh_count - warm) / block;
+	size_t need;
 
-	if (!block)
-		return 0;
-	blocks = (p->fresh_count - warm) / block;
 	blocks = blocks < 1 ? 1 : blocks;
 	if (blocks > KF_BLOCKS_MOST)
 		blocks = KF_BLOCKS_MOST;

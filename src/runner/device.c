@@ -72,8 +72,7 @@ static enum kf_code download(struct kf_serve *s, struct kf_err *err)
 static bool fits(const struct kf_serve *s, const struct kf_host_sums *ask,
 		 const struct kf_tensor *out)
 {
-	uint64_t numel = (uint64_t)kf_numel(out);
-	uint64_t chunks = (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
+	uint64_t chunks = kf_sums_chunks((uint64_t)kf_numel(out));
 	uint64_t count = (uint64_t)ask->window_count;
 
 	return ask->sign_at <= s->in_bytes &&

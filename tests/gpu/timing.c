@@ -204,7 +204,7 @@ static void large_round(struct large *l, double *ns, double *up_ms,
 static void sum_of_large(struct large *l)
 {
 	const uint64_t numel = LARGE_BYTES / 4;
-	const uint64_t chunks = (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
+	const uint64_t chunks = kf_sums_chunks(numel);
 	int8_t *sign = kf_alloc(KF_SUMS * KF_SUMS_CHUNK);
 	double *sum = kf_alloc(chunks * KF_SUMS * sizeof(sum[0]));
 	struct kf_sums sums = { .sign = sign, .sum = sum };

@@ -148,24 +148,17 @@ void kf_cuda_assembler_words(const char *ptx, const char *words,
 
 static bool write_ptx(const char *ptx, char path[64])
 {
-	size_t left = strlen(ptx);
 	int fd;
 
 	snprintf(path, 64, "/tmp/kforge-ptx-XXXXXX");
 	fd = mkstemp(path);
-	while (fd >= 0 && left) {
-		ssize_t n = write(fd, ptx, left);
-
-		if (n <= 0)
-			break;
-		ptx += n;
-		left -= (size_t)n;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0 && left)
-		unlink(path);
-	return fd >= 0 && !left;
+	if (fd < 0)
+		return false;
+	close(fd);
+	if (kf_file_write_scratch(path, ptx, strlen(ptx), NULL) == KF_OK)
+		return true;
+	unlink(path);
+	return false;
 }
 
 void kf_cuda_assemble(const char *ptxas, const char *arch, const char *ptx,

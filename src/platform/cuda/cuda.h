@@ -233,6 +233,11 @@ enum kf_code kf_cuda_forward(struct kf_device *dev, struct kf_call *call,
 enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err);
 enum kf_code kf_cuda_download(struct kf_device *dev, uint64_t *changed,
 			      struct kf_err *err);
+/* Queued: move of all that lies around outputs, guards above all, which lie in
+ * order; NVIDIA's result. */
+int kf_cuda_between_outputs(struct kf_device *dev,
+			    int (*move)(struct kf_device *dev, uint64_t from,
+					uint64_t bytes));
 /* sums.c. Room for them: at attach if they will be asked for. */
 KF_MUST_CHECK enum kf_code kf_cuda_sums_room(struct kf_device *dev,
 					     struct kf_err *err);

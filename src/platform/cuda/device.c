@@ -218,35 +218,47 @@ static int fill(struct kf_device *dev, uint64_t offset, uint64_t bytes,
 	return result;
 }
 
-static int send_outputs(struct kf_device *dev, uint64_t from, uint64_t to)
+static int send(struct kf_device *dev, uint64_t from, uint64_t bytes)
 {
-	if (from >= to)
-		return 0;
 	return dev->api.copy_to_device(dev->arena[KF_TWOPART_OUTPUTS] + from,
 				       (char *)dev->shared.outputs + from,
-				       to - from, dev->stream);
+				       bytes, dev->stream);
 }
 
-/* What lies between outputs is sent in any case. They lie in order. */
+int kf_cuda_between_outputs(struct kf_device *dev,
+			    int (*move)(struct kf_device *dev, uint64_t from,
+					uint64_t bytes))
+{
+	const struct kf_twopart_tensors *t = &dev->tensors;
+	uint64_t done = 0, end = dev->shared.outputs_bytes;
+	int result = 0;
+
+	for (uint32_t i = 0; i < t->bytes.out_count && !result; i++) {
+		if (t->out[i] == UINT64_MAX)
+			continue;
+		if (t->out[i] > done)
+			result = move(dev, done, t->out[i] - done);
+		done = t->out[i] + t->bytes.out_bytes[i];
+	}
+	return result || done >= end ? result : move(dev, done, end - done);
+}
+
+/* What lies between outputs is sent in any case. */
 static int set_outputs(struct kf_device *dev)
 {
 	const struct kf_shared_memory *m = &dev->shared;
 	const struct kf_twopart_tensors *t = &dev->tensors;
 	uint32_t pattern = m->pattern ? *m->pattern : 0;
-	uint64_t done = 0;
-	int result = 0;
+	int result;
 
-	for (uint32_t i = 0; pattern && i < t->bytes.out_count && !result;
-	     i++) {
-		if (t->out[i] == UINT64_MAX)
-			continue;
-		result = send_outputs(dev, done, t->out[i]);
-		done = t->out[i] + t->bytes.out_bytes[i];
-		if (!result)
+	if (!pattern)
+		return m->outputs_bytes ? send(dev, 0, m->outputs_bytes) : 0;
+	result = kf_cuda_between_outputs(dev, send);
+	for (uint32_t i = 0; i < t->bytes.out_count && !result; i++)
+		if (t->out[i] != UINT64_MAX)
 			result = fill(dev, t->out[i], t->bytes.out_bytes[i],
 				      pattern);
-	}
-	return result ? result : send_outputs(dev, done, m->outputs_bytes);
+	return result;
 }
 
 /* The digest comes before the flush, for it reads all inputs. */

@@ -12,11 +12,6 @@
 #define THREADS		256u		/* eight chunks, one a warp */
 #define WARP		32u
 
-static uint64_t chunks_of(uint64_t numel)
-{
-	return (numel + KF_SUMS_CHUNK - 1) / KF_SUMS_CHUNK;
-}
-
 static uint64_t numel_of(const struct kf_device *dev, uint32_t output)
 {
 	return dev->tensors.bytes.out_bytes[output] / ELEMENT;
@@ -41,26 +36,9 @@ static bool is_whole(const struct kf_device *dev, const struct kf_sums *s)
 
 static int bring(struct kf_device *dev, uint64_t from, uint64_t bytes)
 {
-	return bytes ? dev->api.copy_to_host(
-		(char *)dev->shared.outputs + from,
-		dev->arena[KF_TWOPART_OUTPUTS] + from, bytes, dev->stream) : 0;
-}
-
-/* What lies around outputs, which lie in order. */
-static int bring_guards(struct kf_device *dev)
-{
-	const struct kf_twopart_tensors *t = &dev->tensors;
-	uint64_t done = 0;
-	int result = 0;
-
-	for (uint32_t i = 0; i < t->bytes.out_count && !result; i++) {
-		if (t->out[i] == UINT64_MAX)
-			continue;
-		result = bring(dev, done, t->out[i] - done);
-		done = t->out[i] + t->bytes.out_bytes[i];
-	}
-	return result ? result :
-		bring(dev, done, dev->shared.outputs_bytes - done);
+	return dev->api.copy_to_host((char *)dev->shared.outputs + from,
+				     dev->arena[KF_TWOPART_OUTPUTS] + from,
+				     bytes, dev->stream);
 }
 
 static int bring_windows(struct kf_device *dev, const struct kf_sums *s)
@@ -82,8 +60,8 @@ enum kf_code kf_cuda_sums_room(struct kf_device *dev, struct kf_err *err)
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < dev->tensors.bytes.out_count; i++)
-		if (chunks_of(numel_of(dev, i)) > most)
-			most = chunks_of(numel_of(dev, i));
+		if (kf_sums_chunks(numel_of(dev, i)) > most)
+			most = kf_sums_chunks(numel_of(dev, i));
 	dev->sums_bytes = SIGN_BYTES + most * CHUNK_BYTES;
 	if (!dev->api.memory_alloc(&dev->sums_at, dev->sums_bytes))
 		return KF_OK;
@@ -97,7 +75,8 @@ static int add_up(struct kf_device *dev, void *kernel, const struct kf_sums *s)
 	const struct kf_cuda_api *api = &dev->api;
 	uint64_t in = dev->arena[KF_TWOPART_OUTPUTS] +
 		dev->tensors.out[s->output];
-	uint64_t numel = numel_of(dev, s->output), chunks = chunks_of(numel);
+	uint64_t numel = numel_of(dev, s->output);
+	uint64_t chunks = kf_sums_chunks(numel);
 	uint64_t out = dev->sums_at + SIGN_BYTES;
 	struct kf_cuda_launch launch = {
 		.grid = { (unsigned)((chunks + THREADS / WARP - 1) /
@@ -154,7 +133,7 @@ enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
 		code = kf_cuda_sums_room(dev, err);
 	if (code)
 		return code;
-	result = bring_guards(dev);
+	result = kf_cuda_between_outputs(dev, bring);
 	for (size_t i = 0; i < count && !result; i++)
 		result = bring_windows(dev, &sums[i]);
 	if (!result)
