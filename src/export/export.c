@@ -13,6 +13,7 @@
 #define FILE_BYTES	(1u << 20)	/* a template, a file as it is */
 #define OUTPUT_BYTES	(64u << 10)
 #define EMBEDDED_BYTES	(64u << 20)
+#define TABLES_BYTES	((size_t)6 << 20)	/* twice as many digits */
 #define GENERATED_BYTES	(256u << 20)
 
 /* What is copied as it is, and what is made from a template; to is relative
@@ -83,13 +84,10 @@ static const struct file torch_single[] = {
 	{ "single.py.j2", "kernelbench.py" },		/* holds all of it */
 };
 
-/* What the one file holds, as text and as bytes. */
+/* What the one file holds as text. */
 static const char *const single_text[] = {
 	"__init__.py", "contexts.py", "facts.py", "op.py", "module.py",
 	"device.py", "problem.py", "kforge-export.json",
-};
-static const char *const single_bytes[] = {
-	"kernels.cubin", "weights.safetensors",
 };
 
 /* One export under way. */
@@ -432,12 +430,13 @@ static enum kf_code make_cuda(const struct work *w, struct kf_err *err)
 
 /* Adds {"name", "text"} of a file of the export to list, as it is or in
  * hexadecimal digits. */
-static enum kf_code embed(const struct work *w, const char *name, bool digits,
-			  json_t *list, struct kf_err *err)
+static enum kf_code embed(const struct work *w, const char *file,
+			  const char *name, bool digits, json_t *list,
+			  struct kf_err *err)
 {
 	struct kf_buf bytes = { .max = EMBEDDED_BYTES };
 	struct kf_buf text = { .max = 2 * EMBEDDED_BYTES };
-	char *path = kf_path_join(w->made.path, name);
+	char *path = kf_path_join(w->made.path, file);
 	enum kf_code code = kf_file_read(path, &bytes, err);
 
 	for (size_t i = 0; !code && digits && i < bytes.len; i++)
@@ -455,28 +454,61 @@ static enum kf_code embed(const struct work *w, const char *name, bool digits,
 
 /* The values of tables and masks are part of the program; those of weights are
  * not. */
-static bool has_tables(const struct kf_bundle *bundle)
+static size_t table_bytes(const struct kf_bundle *bundle)
 {
-	bool found = false;
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < bundle->weight_count; i++)
-		found |= bundle->weight[i].structural;
-	return found;
+		if (bundle->weight[i].structural)
+			bytes += bundle->weight[i].bytes;
+	return bytes;
+}
+
+/* One file holds all of it. With more than that in tables it would be too large
+ * to read: it finds the folder then. */
+static bool is_single(const struct work *w)
+{
+	return w->req->platform->driver->two_part &&
+		table_bytes(w->req->bundle) <= TABLES_BYTES;
+}
+
+/* Where only the tables are needed, they stand for the weights' file. */
+static enum kf_code embed_tables(const struct work *w, json_t *bytes,
+				 struct kf_err *err)
+{
+	static const char name[] = "tables.safetensors";
+	enum kf_code code;
+	char *path;
+
+	if (!table_bytes(w->req->bundle))
+		return KF_OK;
+	code = kf_export_tables(w->req, w->made.path, err);
+	if (!code)
+		code = embed(w, name, "weights.safetensors", true, bytes, err);
+	path = kf_path_join(w->made.path, name);
+	if (!code && unlink(path))
+		code = kf_fail_errno(err, "cannot remove %s", path);
+	free(path);
+	return code;
 }
 
 static enum kf_code embed_all(const struct work *w, struct kf_err *err)
 {
+	static const char code_name[] = "kernels.cubin";
 	const struct kf_candidate *candidate = w->req->candidate;
 	json_t *texts = json_array(), *bytes = json_array();
-	size_t count = has_tables(w->req->bundle) ? 2 : 1;
 	enum kf_code code = KF_OK;
 
 	for (size_t i = 0; !code && i < KF_COUNT(single_text); i++)
-		code = embed(w, single_text[i], false, texts, err);
+		code = embed(w, single_text[i], single_text[i], false, texts,
+			     err);
 	for (size_t i = 0; !code && i < candidate->file_count; i++)
-		code = embed(w, candidate->file[i].name, false, texts, err);
-	for (size_t i = 0; !code && i < count; i++)
-		code = embed(w, single_bytes[i], true, bytes, err);
+		code = embed(w, candidate->file[i].name,
+			     candidate->file[i].name, false, texts, err);
+	if (!code)
+		code = embed(w, code_name, code_name, true, bytes, err);
+	if (!code)
+		code = embed_tables(w, bytes, err);
 	json_object_set_new(w->facts, "package", texts);
 	json_object_set_new(w->facts, "package_bytes", bytes);
 	return code;
@@ -501,7 +533,7 @@ static enum kf_code make_torch_parts(const struct work *w, struct kf_err *err)
 		code = kf_export_weights(w->req, dir, err);
 	if (!code)
 		code = write_manifest(w, dir, err);
-	return code ? code : embed_all(w, err);
+	return code || !is_single(w) ? code : embed_all(w, err);
 }
 
 static enum kf_code make_torch(const struct work *w, struct kf_err *err)
@@ -521,8 +553,8 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 	if (!code)
 		code = parts ? make_torch_parts(w, err)
 			     : copy_files(w, dir, &torch_library, 1, err);
-	return code ? code : generate(w, "torch", dir, &torch_single[parts], 1,
-				      err);
+	return code ? code : generate(w, "torch", dir,
+				      &torch_single[is_single(w)], 1, err);
 }
 
 /* --- the whole ----------------------------------------------------------- */

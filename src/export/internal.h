@@ -25,6 +25,11 @@ char *kf_export_tensor_ident(const char *name, json_t *taken) KF_NEVER_NULL;
 KF_MUST_CHECK enum kf_code kf_export_weights(
 		const struct kf_export_request *req, const char *dir,
 		struct kf_err *err);
+/* Writes tables.safetensors into dir: those of them that are part of the
+ * program, such as masks; nothing if none is. */
+KF_MUST_CHECK enum kf_code kf_export_tables(
+		const struct kf_export_request *req, const char *dir,
+		struct kf_err *err);
 /* Writes example.safetensors (inputs.NAME, expected.NAME) into dir; *written is
  * false if that would take more than KF_EXPORT_EXAMPLE_BYTES. */
 #define KF_EXPORT_EXAMPLE_BYTES ((size_t)256 << 20)

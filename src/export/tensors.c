@@ -129,19 +129,33 @@ static enum kf_code write_into(const char *dir, const char *name,
 	return code;
 }
 
-enum kf_code kf_export_weights(const struct kf_export_request *req,
-			       const char *dir, struct kf_err *err)
+static enum kf_code write_weights(const struct kf_bundle *b, bool tables,
+				  const char *dir, const char *name,
+				  struct kf_err *err)
 {
-	const struct kf_bundle *b = req->bundle;
 	struct parts p = { 0 };
 	enum kf_code code;
 
 	for (size_t i = 0; i < b->weight_count; i++)
-		add(&p, "", &b->weight[i], b->weight_data[i]);
-	code = p.count ? write_into(dir, "weights.safetensors", &p, err)
-		       : KF_OK;
+		if (!tables || b->weight[i].structural)
+			add(&p, "", &b->weight[i], b->weight_data[i]);
+	code = p.count ? write_into(dir, name, &p, err) : KF_OK;
 	parts_release(&p);
 	return code;
+}
+
+enum kf_code kf_export_weights(const struct kf_export_request *req,
+			       const char *dir, struct kf_err *err)
+{
+	return write_weights(req->bundle, false, dir, "weights.safetensors",
+			     err);
+}
+
+enum kf_code kf_export_tables(const struct kf_export_request *req,
+			      const char *dir, struct kf_err *err)
+{
+	return write_weights(req->bundle, true, dir, "tables.safetensors",
+			     err);
 }
 
 enum kf_code kf_export_example(const struct kf_export_request *req,
