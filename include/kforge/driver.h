@@ -121,6 +121,14 @@ struct kf_shared_memory {
 	/* Of drivers with sum: that is called in the place of download, but
 	 * where something is wrong. Most of outputs is never touched then. */
 	bool summed;
+	/* Of drivers with make: [inputs], which of them that makes of their
+	 * bases. base is called for all of these first, then make before each
+	 * upload, which leaves them alone: nothing of them is in inputs. NULL:
+	 * none. */
+	const bool *made;
+	/* Where the parts that base is given lie. */
+	const void *window;
+	uint64_t window_bytes;
 };
 
 /* What is asked of an output of float32 instead of all of it. */
@@ -140,6 +148,19 @@ static inline uint64_t kf_sums_chunks(uint64_t numel)
 {
 	return numel / KF_SUMS_CHUNK + (numel % KF_SUMS_CHUNK != 0);
 }
+
+/* An input of float32 for the next call: element k of its base times
+ * column[k % KF_SUMS_CHUNK] times row[k / KF_SUMS_CHUNK], less shift, in
+ * double, and rounded once; the products are exact. */
+struct kf_made {
+	uint32_t input;			/* its number */
+	const float *column;		/* NULL: it is its base */
+	const float *row;
+	double shift;
+	/* Where not 0: of this many elements again and again, those from
+	 * tail_from on are then multiplied by 8. */
+	uint64_t tail, tail_from;
+};
 
 /* One operation of a call, as it went: for profiles. NaN: unknown. */
 struct kf_trace_op {
@@ -293,8 +314,8 @@ struct kf_driver {
 	 *
 	 * Order: open, attach, load; prepare whenever weights change; then
 	 * upload, forward, download or sum for each call, and tidy. All of
-	 * these are NULL where two_part is false, and all but sum are there
-	 * where it is true. But a driver whose programs have host code of their
+	 * these are NULL where two_part is false, and all but base, make and
+	 * sum are there where it is true. But a driver whose programs have host code of their
 	 * own may have attach, upload, download and fault for the same order of
 	 * calls: then kforge-runner free runs it, with in_process true.
 	 */
@@ -396,6 +417,14 @@ struct kf_driver {
 	enum kf_code (*sum)(struct kf_device *dev, const struct kf_sums *sums,
 			    size_t count, uint64_t *changed,
 			    struct kf_err *err);
+	/* Optional, both or none, of drivers with attach: kf_shared_memory.made.
+	 * bytes of an input's base from offset on; then, of all that are made
+	 * there, what the next call is to be given. */
+	enum kf_code (*base)(struct kf_device *dev, uint32_t input,
+			     uint64_t offset, const void *data, uint64_t bytes,
+			     struct kf_err *err);
+	enum kf_code (*make)(struct kf_device *dev, const struct kf_made *made,
+			     size_t count, struct kf_err *err);
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,
@@ -451,6 +480,12 @@ KF_MUST_CHECK enum kf_code kf_driver_download(const struct kf_driver *driver,
 KF_MUST_CHECK enum kf_code kf_driver_sum(const struct kf_driver *driver,
 		struct kf_device *dev, const struct kf_sums *sums, size_t count,
 		uint64_t *changed, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_base(const struct kf_driver *driver,
+		struct kf_device *dev, uint32_t input, uint64_t offset,
+		const void *data, uint64_t bytes, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_driver_make(const struct kf_driver *driver,
+		struct kf_device *dev, const struct kf_made *made, size_t count,
+		struct kf_err *err);
 /* 0, NULL and false where the driver has none. */
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "problem/case.h"
 #include "evaluate/weaken.h"
 
 /*
@@ -114,6 +115,17 @@ static void make_part(void *arg, size_t which)
 	struct kf_shared *s = part_of(a, which);
 	size_t from = s == &a->outputs && a->summed ? outputs_end(a) : 0;
 
+	/* The page that an input ends in is made with what lies beside it. */
+	for (size_t i = 0; s == &a->inputs && a->made && i < a->in_count; i++) {
+		size_t begin = rounded(a->in[i].offset, PAGE);
+
+		if (!a->made[i])
+			continue;
+		if (begin > from)
+			kf_parallel_make_pages(s->data + from, begin - from,
+					       true);
+		from = (a->in[i].offset + a->in[i].bytes) / PAGE * PAGE;
+	}
 	kf_parallel_make_pages(s->data + from, s->bytes - from, true);
 }
 
@@ -287,12 +299,14 @@ void kf_arena_ask(struct kf_arena *a, const struct kf_digest *digest)
 	}
 }
 
+/* The signs lie behind the windows of all; the last is the last output's. */
 void kf_arena_unask(struct kf_arena *a)
 {
-	size_t from = kf_arena_request(a)->sums_at +
-		a->out_count * sizeof(struct kf_host_sums);
+	const struct kf_host_sums *ask = ask_of(a);
+	size_t from = ask[0].window_at;
+	size_t to = ask[a->out_count - 1].sign_at + KF_SUMS * KF_SUMS_CHUNK;
 
-	memset(a->inputs.data + from, 0, a->inputs.bytes - from);
+	memset(a->inputs.data + from, 0, to - from);
 }
 
 const double *kf_arena_sums_of(const struct kf_arena *a, size_t i)
@@ -306,23 +320,150 @@ void kf_arena_make_outputs(struct kf_arena *a)
 	kf_parallel_make_pages(a->outputs.data, a->outputs.bytes, true);
 }
 
+/* --- inputs that are made elsewhere --------------------------------------- */
+
+#define WINDOW_BYTES	((size_t)64 << 20)
+
+static bool has_base(const struct kf_bundle *b, size_t i)
+{
+	const void *base = b->set_count ? b->set[0].in[i] : NULL;
+	bool same = b->condensed && base && b->in[i].dtype == KF_F32 &&
+		b->in[i].numel > 0;
+
+	for (size_t k = 0; k < b->set_count; k++)
+		same &= b->set[k].in[i] == base;
+	for (size_t k = 0; k < b->stock_count; k++)
+		same &= b->stock[k].in[i] == base;
+	return same;
+}
+
+uint64_t kf_arena_base_bytes(const struct kf_bundle *b)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < b->in_count; i++)
+		if (has_base(b, i))
+			bytes += b->in[i].bytes;
+	return bytes;
+}
+
+static void choose_made(struct kf_arena *a, const struct kf_bundle *b,
+			bool wanted)
+{
+	if (!wanted || !kf_arena_base_bytes(b))
+		return;
+	a->made = kf_alloc(b->in_count * sizeof(a->made[0]));
+	for (size_t i = 0; i < b->in_count; i++)
+		a->made[i] = has_base(b, i);
+}
+
+/* Behind the tensors and what sums ask: what is asked of each input, its column
+ * and its rows; then the window. */
+static void lay_out_made(struct kf_arena *a, const struct kf_bundle *b,
+			 struct kf_host_made *ask, size_t *in_bytes)
+{
+	struct kf_host_request *r = kf_arena_request(a);
+	size_t at = rounded(*in_bytes, PAGE), window = 0;
+
+	r->made_at = at;
+	at += b->in_count * sizeof(ask[0]);
+	for (size_t i = 0; i < b->in_count; i++) {
+		if (!a->made[i])
+			continue;
+		ask[i].there = 1;
+		ask[i].column_at = at = rounded(at, sizeof(double));
+		at += KF_CHUNK * sizeof(float);
+		ask[i].row_at = at;
+		at += (size_t)kf_chunks_of(b->in[i].numel) * sizeof(float);
+		if (b->in[i].bytes > window)
+			window = b->in[i].bytes;
+	}
+	r->window_at = rounded(at, PAGE);
+	r->window_bytes = rounded(window < WINDOW_BYTES ? window :
+				  WINDOW_BYTES, PAGE);
+	*in_bytes = r->window_at + r->window_bytes;
+}
+
+static struct kf_host_made *made_of(const struct kf_arena *a)
+{
+	return (struct kf_host_made *)(void *)
+		(a->inputs.data + kf_arena_request(a)->made_at);
+}
+
+size_t kf_arena_give(struct kf_arena *a, const struct kf_bundle *b, size_t i,
+		     size_t offset)
+{
+	struct kf_host_request *r = kf_arena_request(a);
+	size_t bytes = b->in[i].bytes - offset;
+
+	if (bytes > r->window_bytes)
+		bytes = r->window_bytes;
+	kf_parallel_copy(a->inputs.data + r->window_at,
+			 (const char *)b->set[0].in[i] + offset, bytes);
+	r->base_input = (uint32_t)i;
+	r->base_offset = offset;
+	r->base_bytes = bytes;
+	return bytes;
+}
+
+void kf_arena_ask_made(struct kf_arena *a, const struct kf_bundle *b,
+		       const struct kf_case *kase)
+{
+	struct kf_host_made *ask = made_of(a);
+
+	for (size_t i = 0; i < a->in_count; i++) {
+		const struct kf_fresh *fresh = &kase->fresh[i];
+		int64_t row, from;
+
+		if (!a->made[i])
+			continue;
+		ask[i].as_is = !fresh->column;
+		ask[i].shift = fresh->shift;
+		ask[i].tail = ask[i].tail_from = 0;
+		if (ask[i].as_is)
+			continue;
+		if (kf_case_tail(b, kase, i, &row, &from)) {
+			ask[i].tail = (uint64_t)row;
+			ask[i].tail_from = (uint64_t)from;
+		}
+		memcpy(a->inputs.data + ask[i].column_at, fresh->column,
+		       KF_CHUNK * sizeof(float));
+		memcpy(a->inputs.data + ask[i].row_at, fresh->row,
+		       (size_t)kf_chunks_of(b->in[i].numel) * sizeof(float));
+	}
+}
+
+void kf_arena_unask_made(struct kf_arena *a)
+{
+	const struct kf_host_request *r = kf_arena_request(a);
+	size_t from = r->made_at + a->in_count * sizeof(struct kf_host_made);
+
+	memset(a->inputs.data + from, 0, r->window_at - from);
+}
+
 /* Places first, for the memory that holds them; then they are written there. */
 static enum kf_code make_shared(struct kf_arena *a, const struct kf_bundle *b,
 				struct kf_err *err)
 {
 	struct kf_host_request *r = kf_arena_request(a);
 	struct kf_host_sums *ask = kf_alloc((b->out_count + 1) * sizeof(*ask));
+	struct kf_host_made *made = kf_alloc((b->in_count + 1) * sizeof(*made));
 	size_t in_bytes = r->in_bytes, out_bytes = r->out_bytes;
 	enum kf_code code;
 
 	if (a->summed)
 		r->sums_at = lay_out_sums(b, ask, &in_bytes, &out_bytes);
+	if (a->made)
+		lay_out_made(a, b, made, &in_bytes);
 	code = shared_init(&a->inputs, "kforge-inputs", in_bytes, true, err);
 	if (!code)
 		code = shared_init(&a->outputs, "kforge-outputs", out_bytes,
 				   false, err);
 	if (!code && a->summed)
 		memcpy(ask_of(a), ask, b->out_count * sizeof(*ask));
+	if (!code && a->made)
+		memcpy(made_of(a), made, b->in_count * sizeof(*made));
+	free(made);
 	free(ask);
 	return code;
 }
@@ -348,27 +489,25 @@ void kf_arena_empty(struct kf_arena *arena)
 }
 
 static void fill_head(struct kf_arena *a, const struct kf_bundle *b,
-		      const char *driver, const char *device,
-		      uint64_t memory_max, uint32_t spins)
+		      const struct kf_arena_spec *spec)
 {
 	struct kf_host_request *r = kf_arena_request(a);
 
 	r->magic = KF_HOST_MAGIC;
-	r->spins = spins;
-	r->memory_max = memory_max;
+	r->spins = spec->spins;
+	r->memory_max = spec->memory_max;
 	r->in_count = (uint32_t)b->in_count;
 	r->weight_count = (uint32_t)b->weight_count;
 	r->out_count = (uint32_t)b->out_count;
 	r->scalar_count = (uint32_t)b->scalar_count;
 	r->names_bytes = names_bytes(b);
-	snprintf(r->driver, sizeof(r->driver), "%s", driver);
-	snprintf(r->device, sizeof(r->device), "%s", device);
+	snprintf(r->driver, sizeof(r->driver), "%s", spec->driver);
+	snprintf(r->device, sizeof(r->device), "%s", spec->device);
 }
 
 enum kf_code kf_arena_init_request(struct kf_arena *a,
 				   const struct kf_bundle *b,
-				   const char *driver, const char *device,
-				   uint64_t memory_max, uint32_t spins,
+				   const struct kf_arena_spec *spec,
 				   struct kf_err *err)
 {
 	size_t in_bytes = 0, out_bytes = KF_RUNNER_GUARD, request_bytes;
@@ -399,7 +538,7 @@ enum kf_code kf_arena_init_request(struct kf_arena *a,
 			   err);
 	if (code)
 		return code;
-	fill_head(a, b, driver, device, memory_max, spins);
+	fill_head(a, b, spec);
 	kf_arena_request(a)->total_bytes = request_bytes;
 	kf_arena_request(a)->in_bytes = in_bytes;
 	kf_arena_request(a)->out_bytes = out_bytes;
@@ -408,14 +547,13 @@ enum kf_code kf_arena_init_request(struct kf_arena *a,
 }
 
 enum kf_code kf_arena_init(struct kf_arena *a, const struct kf_bundle *b,
-			   bool summed, const char *driver, const char *device,
-			   uint64_t memory_max, uint32_t spins,
+			   const struct kf_arena_spec *spec,
 			   struct kf_err *err)
 {
-	enum kf_code code = kf_arena_init_request(a, b, driver, device,
-						  memory_max, spins, err);
+	enum kf_code code = kf_arena_init_request(a, b, spec, err);
 
-	a->summed = summed;
+	a->summed = spec->summed && kf_arena_sums(b);
+	choose_made(a, b, spec->made);
 	if (!code)
 		code = shared_init(&a->reply, "kforge-reply",
 				   sizeof(struct kf_host_reply), false, err);
@@ -443,6 +581,7 @@ void kf_arena_release(struct kf_arena *a)
 	free(a->in_name);
 	free(a->sample);
 	free(a->sample_at);
+	free(a->made);
 	free(a->out);
 	free(a->weight);
 	free(a->in);

@@ -35,6 +35,9 @@ struct kf_arena {
 	 * wrong: until then only guards, windows and sums have pages, which are
 	 * made here. */
 	bool summed;
+	/* A device makes inputs of their bases: [in_count], which; of these
+	 * nothing is here. NULL: none. */
+	bool *made;				/* owned */
 	/* Samples of the outputs as they were when the last call was over. */
 	struct kf_rng rng;
 	size_t *sample_at;		/* owned; element numbers */
@@ -42,13 +45,19 @@ struct kf_arena {
 	bool sampled;
 };
 
+struct kf_arena_spec {
+	const char *driver, *device;
+	uint64_t memory_max;
+	uint32_t spins;
+	bool summed, made;	/* where the bundle allows it */
+};
+
 /* {.fd = -1} everywhere: releasing it is safe. */
 void kf_arena_empty(struct kf_arena *arena);
 /* Makes the memory, writes the request for these shapes, and fills what lies
  * beside inputs and weights. Outputs hold nothing before they are poisoned. */
 KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
-		const struct kf_bundle *bundle, bool summed, const char *driver,
-		const char *device, uint64_t memory_max, uint32_t spins,
+		const struct kf_bundle *bundle, const struct kf_arena_spec *spec,
 		struct kf_err *err);
 /* Can sums stand for this bundle's outputs? It is condensed, and they are
  * float32 and not empty. */
@@ -60,10 +69,19 @@ void kf_arena_unask(struct kf_arena *arena);	/* secret: gone with the answer */
 const double *kf_arena_sums_of(const struct kf_arena *arena, size_t i);
 /* Room for all of the outputs, which are about to come back. */
 void kf_arena_make_outputs(struct kf_arena *arena);
+/* How many bytes of inputs can be made of bases, which are float32 and the same
+ * for all cases: 0 of a bundle that is not condensed. */
+uint64_t kf_arena_base_bytes(const struct kf_bundle *bundle);
+/* The next part of what input i is made of, for BASE: as many bytes as have
+ * room, which it gives; 0 beyond its end. Then what MAKE makes, for a case. */
+size_t kf_arena_give(struct kf_arena *arena, const struct kf_bundle *bundle,
+		     size_t i, size_t offset);
+void kf_arena_ask_made(struct kf_arena *arena, const struct kf_bundle *bundle,
+		       const struct kf_case *kase);
+void kf_arena_unask_made(struct kf_arena *arena);	/* likewise */
 /* Only the request, for a process that is given no data. */
 KF_MUST_CHECK enum kf_code kf_arena_init_request(struct kf_arena *arena,
-		const struct kf_bundle *bundle, const char *driver,
-		const char *device, uint64_t memory_max, uint32_t spins,
+		const struct kf_bundle *bundle, const struct kf_arena_spec *spec,
 		struct kf_err *err);
 void kf_arena_release(struct kf_arena *arena);
 

@@ -72,8 +72,10 @@ static enum kf_code ground_init(struct ground *g,
 	g->filter_fd = kf_sandbox_filter_fd(KF_SANDBOX_HOST, err);
 	if (g->filter_fd < 0)
 		return KF_E_UNAVAIL;
-	code = kf_arena_init_request(&g->arena, job->bundle, "", "",
-				     job->memory_max, 0, err);
+	code = kf_arena_init_request(&g->arena, job->bundle,
+				     &(struct kf_arena_spec) {
+		.driver = "", .device = "", .memory_max = job->memory_max,
+	}, err);
 	if (!code)
 		code = kf_binds_runtime(&g->binds, err);
 	if (code)

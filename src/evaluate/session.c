@@ -470,7 +470,8 @@ static void write_inputs(struct kf_session *s, const struct kf_case *kase)
 	const struct kf_bundle *b = s->shared->req->bundle;
 
 	for (size_t i = 0; i < b->in_count; i++)
-		if (kf_worker_in(s->worker, i))
+		if (kf_worker_in(s->worker, i) &&
+		    !kf_worker_makes(s->worker, i))
 			kf_case_input(b, kase, i, kf_worker_in(s->worker, i));
 }
 
@@ -784,6 +785,7 @@ static bool used(const struct kf_session *s, const struct kf_case *kase)
 static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 			  struct kf_check *check, struct kf_err *err)
 {
+	const struct kf_bundle *bundle = s->shared->req->bundle;
 	enum kf_code code = kf_worker_tidy(s->worker, &check->call, err);
 
 	kf_laps_end(&s->call, "tidy");
@@ -797,9 +799,13 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 	kf_laps_end(&s->call, "poison");
 	write_inputs(s, kase);
 	kf_laps_end(&s->call, "inputs");
-	code = kf_weak_before(s, kase, err);
+	code = kf_worker_give(s->worker, bundle, &check->call, err);
+	kf_laps_end(&s->call, "bases");
 	if (!code)
-		code = kf_worker_upload(s->worker, &check->call, err);
+		code = kf_weak_before(s, kase, err);
+	if (!code && check->call.state == KF_CALL_GOOD)
+		code = kf_worker_make(s->worker, bundle, kase, &check->call,
+				      err);
 	kf_laps_end(&s->call, "upload");
 	if (!code && check->call.state != KF_CALL_GOOD)
 		check->fault = KF_FAULT_CALL;

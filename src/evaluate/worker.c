@@ -124,6 +124,46 @@ enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
 		move_back(w, KF_HOST_DOWNLOAD, end, err) : KF_OK;
 }
 
+bool kf_worker_makes(const struct kf_worker *w, size_t i)
+{
+	return w->arena.made && w->arena.made[i];
+}
+
+enum kf_code kf_worker_give(struct kf_worker *w, const struct kf_bundle *bundle,
+			    struct kf_call_end *end, struct kf_err *err)
+{
+	enum kf_code code = KF_OK;
+
+	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
+	if (!w->arena.made || w->has_bases)
+		return KF_OK;
+	for (size_t i = 0; i < bundle->in_count; i++) {
+		size_t done = 0, whole = bundle->in[i].bytes;
+
+		while (kf_worker_makes(w, i) && done < whole && !code &&
+		       end->state == KF_CALL_GOOD) {
+			done += kf_arena_give(&w->arena, bundle, i, done);
+			code = move(w, KF_HOST_BASE, end, err);
+		}
+	}
+	w->has_bases = !code && end->state == KF_CALL_GOOD;
+	return code;
+}
+
+enum kf_code kf_worker_make(struct kf_worker *w, const struct kf_bundle *bundle,
+			    const struct kf_case *kase,
+			    struct kf_call_end *end, struct kf_err *err)
+{
+	enum kf_code code;
+
+	if (!w->arena.made)
+		return kf_worker_upload(w, end, err);
+	kf_arena_ask_made(&w->arena, bundle, kase);
+	code = move(w, KF_HOST_MAKE, end, err);
+	kf_arena_unask_made(&w->arena);
+	return code;
+}
+
 bool kf_worker_sums(const struct kf_worker *w)
 {
 	return w->arena.summed;

@@ -218,6 +218,17 @@ bool kf_worker_traces(const struct kf_driver *driver);
  * is counted from its start, beyond its end if what follows it changed. */
 KF_MUST_CHECK enum kf_code kf_worker_upload(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
+/* kf_worker_upload, with the inputs of a case that a device makes: those that
+ * kf_worker_makes, which are not to be written. What they are made of it is
+ * given before, once: where there are none, or it has it, give does nothing.
+ * bundle is the spec's. */
+KF_MUST_CHECK enum kf_code kf_worker_give(struct kf_worker *worker,
+		const struct kf_bundle *bundle, struct kf_call_end *end,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_worker_make(struct kf_worker *worker,
+		const struct kf_bundle *bundle, const struct kf_case *kase,
+		struct kf_call_end *end, struct kf_err *err);
+bool kf_worker_makes(const struct kf_worker *worker, size_t i);
 KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 /* kf_worker_download of what digest, one for each output, needs of them, and

@@ -21,6 +21,8 @@ void kf_worker_doing(const struct kf_driver *driver,
 		[KF_HOST_UPLOAD] = "before a call",
 		[KF_HOST_DOWNLOAD] = "after a call",
 		[KF_HOST_SUM] = "after a call",
+		[KF_HOST_BASE] = "before a call",
+		[KF_HOST_MAKE] = "before a call",
 	};
 
 	if (doing[command])

@@ -287,11 +287,28 @@ static enum kf_code place(const struct kf_worker_spec *spec,
 	return KF_OK;
 }
 
+/* Bases beside inputs and outputs, in half of what is free on the device: the
+ * program, and others, want the rest. */
+static bool has_room(const struct kf_worker_spec *spec)
+{
+	const struct kf_driver *driver = spec->platform->driver;
+	const struct kf_bundle *b = spec->bundle;
+	uint64_t bytes = kf_arena_base_bytes(b), all = bytes;
+
+	for (size_t i = 0; i < b->in_count; i++)
+		all += b->in[i].bytes;
+	for (size_t i = 0; i < b->out_count; i++)
+		all += b->out[i].bytes;
+	return bytes && driver->memory_free &&
+		all <= driver->memory_free(spec->device_id) / 2;
+}
+
 enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 			     struct kf_worker **out, struct kf_err *err)
 {
 	struct kf_worker *w = kf_alloc(sizeof(*w));
 	int pair[2] = { -1, -1 }, on = 1;
+	bool whole = !spec->wrap && !KF_MAY_BE_WEAK;
 	enum kf_code code;
 
 	*out = NULL;
@@ -307,12 +324,13 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	code = make_shm(w, spec->artefact_path, err);
 	if (code)
 		goto out;
-	code = kf_arena_init(&w->arena, spec->bundle, w->driver->sum &&
-			     !spec->wrap && !KF_MAY_BE_WEAK &&
-			     kf_arena_sums(spec->bundle),
-			     w->driver->name,
-			     spec->device_id, spec->limits.memory_bytes,
-			     kf_processors() > 1 ? SPINS : 0, err);
+	code = kf_arena_init(&w->arena, spec->bundle, &(struct kf_arena_spec) {
+		.driver = w->driver->name, .device = spec->device_id,
+		.memory_max = spec->limits.memory_bytes,
+		.spins = kf_processors() > 1 ? SPINS : 0,
+		.summed = whole && w->driver->sum,
+		.made = whole && w->driver->make && has_room(spec),
+	}, err);
 	if (code)
 		goto out;
 	w->arena.filled_there = w->driver->fills_outputs &&

@@ -35,6 +35,7 @@ struct kf_worker {
 					   loaded; 0: not counted */
 	bool untidy;			/* there was a call since the last TIDY */
 	bool has_run;			/* kf_forward, once */
+	bool has_bases;			/* the device, of inputs it makes */
 	unsigned sequence;		/* of the last command */
 	uint64_t delay_ns;		/* how long its threads had waited for a
 					   processor when that was given */

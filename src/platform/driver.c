@@ -271,6 +271,27 @@ enum kf_code kf_driver_sum(const struct kf_driver *driver,
 	return driver->sum(dev, sums, count, changed, err);
 }
 
+enum kf_code kf_driver_base(const struct kf_driver *driver,
+			    struct kf_device *dev, uint32_t input,
+			    uint64_t offset, const void *data, uint64_t bytes,
+			    struct kf_err *err)
+{
+	if (!driver->base || !dev)
+		return malformed(driver, "base", "no open device that makes "
+				 "inputs", err);
+	return driver->base(dev, input, offset, data, bytes, err);
+}
+
+enum kf_code kf_driver_make(const struct kf_driver *driver,
+			    struct kf_device *dev, const struct kf_made *made,
+			    size_t count, struct kf_err *err)
+{
+	if (!driver->make || !dev)
+		return malformed(driver, "make", "no open device that makes "
+				 "inputs", err);
+	return driver->make(dev, made, count, err);
+}
+
 uint64_t kf_driver_device_ns(const struct kf_driver *driver,
 			     const struct kf_device *dev)
 {

@@ -82,7 +82,9 @@ void kf_twopart_tensors_release(struct kf_twopart_tensors *t);
 
 enum kf_twopart_arena {
 	KF_TWOPART_INPUTS, KF_TWOPART_OUTPUTS, KF_TWOPART_SCRATCH,
-	KF_TWOPART_KEPT, KF_TWOPART_ARENAS
+	KF_TWOPART_KEPT,
+	KF_TWOPART_BASE,	/* what inputs are made of: no buffer lies there */
+	KF_TWOPART_ARENAS
 };
 
 /* Where a buffer of a plan lies. */

@@ -62,16 +62,31 @@ struct making {
 	const struct kf_fresh *fresh;
 	const void *base;
 	bool tail;
+	int64_t row, from;	/* with tail */
 };
+
+bool kf_case_tail(const struct kf_bundle *bundle, const struct kf_case *kase,
+		  size_t i, int64_t *row, int64_t *from)
+{
+	const struct kf_tensor_info *info = &bundle->in[i];
+
+	if (strcmp(kase->kind, "tail") != 0 || !info->rank)
+		return false;
+	*row = info->shape[info->rank - 1];
+	*from = *row - (*row / 8 ? *row / 8 : 1);
+	return true;
+}
 
 static struct making making_of(const struct kf_bundle *bundle,
 			       const struct kf_case *kase, size_t i)
 {
-	return (struct making) {
+	struct making m = {
 		.info = &bundle->in[i], .fresh = &kase->fresh[i],
 		.base = kase->in[i],
-		.tail = strcmp(kase->kind, "tail") == 0 && bundle->in[i].rank,
 	};
+
+	m.tail = kf_case_tail(bundle, kase, i, &m.row, &m.from);
+	return m;
 }
 
 static bool is_made(const struct kf_case *kase, size_t i)
@@ -94,8 +109,7 @@ static void raise_tail(const struct making *m, int64_t at, int64_t count,
 		       char *to)
 {
 	size_t size = kf_dtype_bytes(m->info->dtype);
-	int64_t row = m->info->shape[m->info->rank - 1];
-	int64_t from = row - (row / 8 ? row / 8 : 1), i = 0;
+	int64_t row = m->row, from = m->from, i = 0;
 
 	while (i < count) {
 		int64_t place = (at + i) % row, first = i;

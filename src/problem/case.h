@@ -20,4 +20,9 @@ bool kf_case_input_is(const struct kf_bundle *bundle,
 		      const struct kf_case *kase, size_t i, const void *data,
 		      int64_t *byte);
 
+/* Are the elements from *from on of each *row of them raised, to 8 times what
+ * they were made as? */
+bool kf_case_tail(const struct kf_bundle *bundle, const struct kf_case *kase,
+		  size_t i, int64_t *row, int64_t *from);
+
 #endif

@@ -97,6 +97,7 @@ static bool is_ours(const char *name)
 {
 	return strncmp(name, "kf_digest", 9) == 0 ||
 		strncmp(name, "kf_sums", 7) == 0 ||
+		strncmp(name, "kf_fresh", 8) == 0 ||
 		strncmp(name, "kf_peak", 7) == 0;
 }
 

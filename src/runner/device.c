@@ -122,6 +122,80 @@ static enum kf_code sum(struct kf_serve *s, struct kf_err *err)
 	return tell(s, code);
 }
 
+/* --- inputs that are made there ------------------------------------------- */
+
+/* made_at's list, or NULL. */
+static const struct kf_host_made *made_list(const struct kf_serve *s)
+{
+	const struct kf_host_request *r = s->tensors.request;
+
+	if (!r->made_at || r->made_at > s->in_bytes ||
+	    (s->in_bytes - r->made_at) / sizeof(struct kf_host_made) <
+	    r->in_count)
+		return NULL;
+	return (const struct kf_host_made *)(const void *)
+		(s->inputs + r->made_at);
+}
+
+static bool lies_in(const struct kf_serve *s, uint64_t at, uint64_t bytes)
+{
+	return at <= s->in_bytes && s->in_bytes - at >= bytes;
+}
+
+static enum kf_code base(struct kf_serve *s, struct kf_err *err)
+{
+	const struct kf_host_request *r = s->tensors.request;
+
+	if (!made_list(s) || r->base_bytes > r->window_bytes ||
+	    !lies_in(s, r->window_at, r->base_bytes))
+		return kf_fail(err, KF_E_INPUT, "malformed command");
+	return kf_driver_base(s->driver, s->device, r->base_input,
+			      r->base_offset, s->inputs + r->window_at,
+			      r->base_bytes, err);
+}
+
+/* What is to be made of input i; false: that is malformed. */
+static bool made_of(const struct kf_serve *s, const struct kf_host_made *ask,
+		    const struct kf_tensor *in, uint32_t i,
+		    struct kf_made *out)
+{
+	uint64_t chunks = kf_sums_chunks((uint64_t)kf_numel(in));
+
+	*out = (struct kf_made) {
+		.input = i, .shift = ask->shift, .tail = ask->tail,
+		.tail_from = ask->tail_from,
+	};
+	if (ask->as_is)
+		return true;
+	out->column = (const float *)(const void *)(s->inputs +
+						    ask->column_at);
+	out->row = (const float *)(const void *)(s->inputs + ask->row_at);
+	return lies_in(s, ask->column_at, KF_SUMS_CHUNK * sizeof(float)) &&
+		lies_in(s, ask->row_at, chunks * sizeof(float));
+}
+
+static enum kf_code make(struct kf_serve *s, struct kf_err *err)
+{
+	uint32_t in_count = s->tensors.request->in_count;
+	const struct kf_host_made *ask = made_list(s);
+	struct kf_call call = kf_runner_call(&s->tensors, true);
+	struct kf_made *made;
+	enum kf_code code = KF_OK;
+	size_t count = 0;
+
+	if (!ask)
+		return kf_fail(err, KF_E_INPUT, "malformed command");
+	made = kf_alloc((in_count + 1) * sizeof(made[0]));
+	for (uint32_t i = 0; i < in_count && !code; i++)
+		if (ask[i].there && !made_of(s, &ask[i], &call.in[i], i,
+					     &made[count++]))
+			code = kf_fail(err, KF_E_INPUT, "malformed command");
+	if (!code)
+		code = kf_driver_make(s->driver, s->device, made, count, err);
+	free(made);
+	return code ? code : upload(s, err);
+}
+
 static enum kf_code trace_call(struct kf_serve *s, struct kf_err *err)
 {
 	return tell(s, kf_serve_trace_call(s, err));
@@ -142,7 +216,21 @@ static kf_serve_fn *const commands[KF_HOST_COMMANDS] = {
 	[KF_HOST_TIDY] = tidy,
 	[KF_HOST_TRACE] = trace_call,
 	[KF_HOST_SUM] = sum,
+	[KF_HOST_BASE] = base,
+	[KF_HOST_MAKE] = make,
 };
+
+/* Which inputs are made there; NULL: none. */
+static const bool *made_there(const struct kf_serve *s)
+{
+	const struct kf_host_made *list = made_list(s);
+	uint32_t count = s->tensors.request->in_count;
+	bool *made = list ? kf_alloc(count * sizeof(made[0])) : NULL;
+
+	for (uint32_t i = 0; made && i < count; i++)
+		made[i] = list[i].there != 0;
+	return made;
+}
 
 static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 {
@@ -150,6 +238,9 @@ static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 	struct kf_shared_memory *memory = kf_alloc(sizeof(*memory));
 	struct kf_call tensors = kf_runner_call(&s->tensors, true);
 
+	if (r->made_at && (!made_list(s) ||
+			   !lies_in(s, r->window_at, r->window_bytes)))
+		return kf_fail(err, KF_E_INPUT, "malformed request");
 	/* It stays as long as the device is open: for ever. */
 	*memory = (struct kf_shared_memory) {
 		.inputs = s->inputs,
@@ -158,6 +249,9 @@ static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 		.outputs_bytes = r->out_bytes,
 		.pattern = &r->pattern,
 		.summed = r->sums_at != 0,
+		.made = made_there(s),
+		.window = s->inputs + r->window_at,
+		.window_bytes = r->window_bytes,
 	};
 	return kf_driver_attach(s->driver, s->device, memory, &tensors, err);
 }

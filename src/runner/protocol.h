@@ -110,6 +110,11 @@ enum kf_host_command {
 	/* A device runner's, in the place of DOWNLOAD, where the request has
 	 * sums_at: of outputs only what is asked. */
 	KF_HOST_SUM,
+	/* A device runner's, where the request has made_at: a part of what
+	 * inputs are made of; and in the place of UPLOAD, the inputs made of
+	 * it first. */
+	KF_HOST_BASE,
+	KF_HOST_MAKE,
 	KF_HOST_COMMANDS
 };
 
@@ -130,6 +135,16 @@ struct kf_host_sums {
 	int64_t window_count, window;
 };
 
+/* What MAKE makes of an input; [in_count] of them lie at made_at. Offsets are
+ * into the inputs' memory, beyond in_bytes. */
+struct kf_host_made {
+	uint32_t there;			/* 0: UPLOAD has this input */
+	uint32_t as_is;			/* 1: it is its base */
+	uint64_t column_at, row_at;	/* as kf_made has them */
+	double shift;
+	uint64_t tail, tail_from;
+};
+
 /* Followed by the tensors (inputs, weights, outputs), the scalars, and the
  * names. */
 struct kf_host_request {
@@ -147,8 +162,11 @@ struct kf_host_request {
 	 * does not. */
 	uint64_t hold_after_ns;
 	uint64_t sums_at;		/* in the inputs' memory; 0: no SUM */
+	uint64_t made_at;		/* likewise; 0: no BASE, no MAKE */
+	uint64_t window_at, window_bytes;	/* where BASE has its part */
+	uint64_t base_offset, base_bytes;	/* of BASE */
+	uint32_t base_input;
 	uint32_t pattern;		/* kf_shared_memory.pattern; for UPLOAD */
-	uint32_t reserved;
 	uint32_t in_count, weight_count, out_count, scalar_count;
 	uint64_t names_bytes;
 	char driver[32], device[32];

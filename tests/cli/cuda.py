@@ -105,11 +105,33 @@ def poking(where, offset, value):
 """
 
 
-def summed(scratch, count, host):
+def summed(scratch, count, host, there=False):
+    """With room for it, inputs are made on the device: a real one has it."""
     options = ("--set", f"COUNT={count}", "-v", "-v",
                *(word for word in FAST if word not in ("--size", "test")))
-    return verify(scratch, kernels=KERNELS + POKE, host=host, options=options,
-                  env={"KFORGE_BUNDLE_GB": "0"})
+    room = {**clocks(""), "STANDIN_FREE_GIB": "8"} if there and not REAL else {}
+    result = verify(scratch, kernels=KERNELS + POKE, host=host,
+                    options=options, env={"KFORGE_BUNDLE_GB": "0", **room})
+    assert ("bases " in result.err) == (there or REAL), result
+    return result
+
+
+def test_large_inputs_are_made_on_the_device(scratch):
+    """Of all kinds of data; the last chunk is not whole."""
+    result = summed(scratch, 3000001, HOST, there=True)
+    assert result.json()["state"] == "correct", result
+    assert "download of all" not in result.err, result
+    for kind in ("declared", "changed", "zero_mean", "tail", "large", "stock"):
+        assert f"({kind}): " in result.err, result
+    result = summed(scratch, 3000001, HOST.replace("n + 255", "n / 2 + 255"),
+                    there=True)
+    assert reason(result) == "mismatch: unwritten", result
+
+
+def test_what_is_written_to_inputs_made_there_is_told(scratch):
+    result = summed(scratch, 3000001, poking("c->in[0]", 8000003, 7), True)
+    assert reason(result).endswith("input_changed"), result
+    assert "at byte 8000003" in result.json()["text"], result
 
 
 def test_one_wrong_element_of_many_shows_in_sums(scratch):

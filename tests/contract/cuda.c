@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "../standin/libcuda.h"
-#include "platform/cuda/api.h"
+#include "platform/cuda/cuda.h"
 
 /* --- values --------------------------------------------------------------- */
 
@@ -102,6 +102,117 @@ static void test_sums_and_stretches_come_back(void **state)
 	sums.output = 1;
 	assert_int_equal(kf_driver_sum(w.f->driver, w.dev, &sums, 1, &changed,
 				       &err), KF_E_INPUT);
+	world_release(&w);
+}
+
+/* A call whose inputs the device makes; y is x then. */
+static void call_made(struct world *w, const struct kf_made *made)
+{
+	struct kf_err err = { 0 };
+	uint64_t changed;
+
+	/* Of no use there, and so not brought. */
+	memset(inputs_of(w), 0xff, FLOATS_BYTES);
+	if (kf_driver_make(w->f->driver, w->dev, made, 1, &err) ||
+	    world_try(w, &changed, &err))
+		fail_msg("%s", err.text);
+	assert_null(kf_driver_fault(w->f->driver, w->dev));
+	assert_true(changed == UINT64_MAX);
+}
+
+static void give_base(struct world *w, const float *base)
+{
+	struct kf_err err = { 0 };
+
+	for (uint64_t at = 0; at < FLOATS_BYTES; at += 1600)
+		if (kf_driver_base(w->f->driver, w->dev, 0, at,
+				   (const char *)base + at, at + 1600 <
+				   FLOATS_BYTES ? 1600 : FLOATS_BYTES - at,
+				   &err))
+			fail_msg("%s", err.text);
+	assert_int_equal(kf_driver_base(w->f->driver, w->dev, 0,
+					FLOATS_BYTES - 4, base, 8, &err),
+			 KF_E_INPUT);
+	assert_int_equal(kf_driver_base(w->f->driver, w->dev, 1, 0, base, 8,
+					&err), KF_E_INPUT);
+}
+
+static void test_inputs_are_made_there(void **state)
+{
+	static const bool there = true;
+	static float base[COUNT], column[KF_SUMS_CHUNK];
+	const float row[] = { 0.9375f * 1024 };
+	struct kf_made made = { 0, column, row, 0.1, 0, 0 };
+	struct kf_err err = { 0 };
+	struct world w;
+
+	world_init(&w, *state);
+	w.memory.made = &there;
+	w.memory.window = w.memory.inputs;
+	w.memory.window_bytes = INPUTS_BYTES;
+	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
+	world_start(&w);
+	for (unsigned i = 0; i < COUNT; i++)
+		base[i] = (float)i * 0.37f - 99;
+	for (unsigned i = 0; i < KF_SUMS_CHUNK; i++)
+		column[i] = 0.875f + (float)(i % 512) / 4096;
+	give_base(&w, base);
+	call_made(&w, &made);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_true(outputs_of(&w)[i] == (float)((double)base[i] *
+			    (double)column[i] * (double)row[0] - 0.1));
+	made.tail = 7;
+	made.tail_from = 5;
+	call_made(&w, &made);
+	for (unsigned i = 0; i < COUNT; i++) {
+		float x = (float)((double)base[i] * (double)column[i] *
+				  (double)row[0] - 0.1);
+
+		assert_true(outputs_of(&w)[i] == (i % 7 < 5 ? x : 8 * x));
+	}
+	made = (struct kf_made) { .input = 0 };
+	call_made(&w, &made);
+	assert_memory_equal(outputs_of(&w), base, FLOATS_BYTES);
+	/* It is as it was from the first call on; and all are to be made. */
+	assert_int_equal(kf_driver_base(w.f->driver, w.dev, 0, 0, base, 8,
+					&err), KF_E_INPUT);
+	assert_int_equal(kf_driver_make(w.f->driver, w.dev, NULL, 0, &err),
+			 KF_E_INPUT);
+	world_release(&w);
+}
+
+static void test_what_inputs_are_made_of_is_looked_after(void **state)
+{
+	static const bool there = true;
+	static float base[COUNT];
+	struct kf_made made = { .input = 0 };
+	uint64_t changed, at = 4 * 77 + 1;
+	struct kf_err err = { 0 };
+	struct world w;
+
+	world_init(&w, *state);
+	w.memory.made = &there;
+	w.memory.window = w.memory.inputs;
+	w.memory.window_bytes = INPUTS_BYTES;
+	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
+	add_poke(&w.plans.forward, IN, (int64_t)at, 0x55);
+	world_start(&w);
+	give_base(&w, base);
+	if (kf_driver_make(w.f->driver, w.dev, &made, 1, &err) ||
+	    world_try(&w, &changed, &err))
+		fail_msg("%s", err.text);
+	assert_true(changed == at);
+	/* As a kernel would that came upon it. */
+	if (kf_driver_make(w.f->driver, w.dev, &made, 1, &err))
+		fail_msg("%s", err.text);
+	forward_only(&w);
+	assert_int_equal(w.dev->api.fill8(w.dev->arena[KF_TWOPART_BASE] + 999,
+					  1, 1, w.dev->stream), 0);
+	assert_int_equal(kf_driver_download(w.f->driver, w.dev, &changed, &err),
+			 KF_OK);
+	assert_non_null(kf_driver_fault(w.f->driver, w.dev));
+	assert_non_null(strstr(kf_driver_fault(w.f->driver, w.dev),
+			       "wrote to memory that is not its own"));
 	world_release(&w);
 }
 
@@ -1205,6 +1316,8 @@ static int setup(void **state)
 static const struct CMUnitTest cases[] = {
 	CASE(values_are_right_with_fresh_data),
 	CASE(sums_and_stretches_come_back),
+	CASE(inputs_are_made_there),
+	CASE(what_inputs_are_made_of_is_looked_after),
 	CASE(order_and_scratch),
 	CASE(scratch_is_poisoned_before_every_call),
 	CASE(outputs_are_filled_where_they_are),

@@ -172,8 +172,10 @@ static inline void world_init(struct world *w, struct fixture *f)
 
 	*w = (struct world) { .f = f };
 	w->memory = (struct kf_shared_memory) {
-		shared_block(INPUTS_BYTES), INPUTS_BYTES,
-		shared_block(OUTPUTS_BYTES), OUTPUTS_BYTES, NULL, false,
+		.inputs = shared_block(INPUTS_BYTES),
+		.inputs_bytes = INPUTS_BYTES,
+		.outputs = shared_block(OUTPUTS_BYTES),
+		.outputs_bytes = OUTPUTS_BYTES,
 	};
 	w->in = floats(inputs_of(w), NULL);
 	w->weight = floats(weights_of(w), "w");

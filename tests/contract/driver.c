@@ -169,8 +169,10 @@ static void attach(const struct fixture *f, struct kf_device *dev,
 {
 	const struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
 	const struct kf_call tensors = make_call(&in, &out);
-	const struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
-					    sizeof(d->y), NULL, false };
+	const struct kf_shared_memory m = {
+		.inputs = d->x, .inputs_bytes = sizeof(d->x),
+		.outputs = d->y, .outputs_bytes = sizeof(d->y),
+	};
 	struct kf_err err = { 0 };
 
 	if (kf_driver_attach(f->driver, dev, &m, &tensors, &err))
@@ -641,8 +643,10 @@ static void test_tensors_lie_in_what_is_attached(void **state)
 	struct data *d = data_new();
 	struct kf_tensor in = tensor(d->x), out = tensor(d->y + GUARD);
 	struct kf_call call = make_call(&in, &out);
-	struct kf_shared_memory m = { d->x, sizeof(d->x), d->y,
-				      sizeof(d->y), NULL, false };
+	struct kf_shared_memory m = {
+		.inputs = d->x, .inputs_bytes = sizeof(d->x),
+		.outputs = d->y, .outputs_bytes = sizeof(d->y),
+	};
 	struct kf_device *dev = NULL;
 	uint64_t changed;
 

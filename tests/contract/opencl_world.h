@@ -159,7 +159,8 @@ static inline void data_init(struct data *d)
 	d->weight = tensor(d->w, "w");
 	d->out = tensor(d->y, NULL);
 	d->shared = (struct kf_shared_memory) {
-		d->inputs, 2 * PAGE, d->outputs, 3 * PAGE, NULL, false
+		.inputs = d->inputs, .inputs_bytes = 2 * PAGE,
+		.outputs = d->outputs, .outputs_bytes = 3 * PAGE,
 	};
 }
 

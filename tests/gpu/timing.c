@@ -132,8 +132,10 @@ static void large_init(struct large *l, struct fixture *f)
 {
 	*l = (struct large) { .f = f };
 	l->memory = (struct kf_shared_memory) {
-		shared_block(LARGE_BYTES), LARGE_BYTES,
-		shared_block(LARGE_BYTES), LARGE_BYTES, NULL, false,
+		.inputs = shared_block(LARGE_BYTES),
+		.inputs_bytes = LARGE_BYTES,
+		.outputs = shared_block(LARGE_BYTES),
+		.outputs_bytes = LARGE_BYTES,
 	};
 	l->in = floats((void *)(uintptr_t)l->memory.inputs, NULL);
 	l->out = floats(l->memory.outputs, NULL);

@@ -247,6 +247,36 @@ static int run_sums(void *const *arg, const struct kf_cuda_launch *launch)
 	return 0;
 }
 
+static double f64(const void *arg)
+{
+	double value;
+
+	memcpy(&value, arg, sizeof(value));
+	return value;
+}
+
+/* (base, in, numel, column, row, shift, tail, tail_from): as tools.c's. */
+static int run_fresh(void *const *arg, const struct kf_cuda_launch *launch)
+{
+	const float *base = pointer(u64(arg[0])), *row = pointer(u64(arg[4]));
+	const float *column = u64(arg[3]) ? pointer(u64(arg[3])) : NULL;
+	float *in = pointer(u64(arg[1]));
+	uint64_t numel = u64(arg[2]), tail = u64(arg[6]);
+
+	if (launch->grid[0] != (numel + 4095) / 4096 ||
+	    launch->block[0] != 256)
+		return KF_CUDA_ILLEGAL_ADDRESS;
+	for (uint64_t i = 0; i < numel; i++) {
+		float v = base[i];
+
+		if (column)
+			v = (float)((double)v * (double)column[i % 4096] *
+				    (double)row[i / 4096] - f64(arg[5]));
+		in[i] = tail && i % tail >= u64(arg[7]) ? 8 * v : v;
+	}
+	return 0;
+}
+
 const struct kernel standin_kernel[] = {
 	{ .name = "axpb", .run = run_axpb, .bytes = { 8, 8, 4, 4, 8 } },
 	{ .name = "axpby", .run = run_axpby, .bytes = { 8, 8, 8, 4, 4, 8 } },
@@ -270,6 +300,8 @@ const struct kernel standin_kernel[] = {
 	{ .name = "endless", .run = run_nothing, .bytes = { 8 } },
 	{ .name = "kf_digest", .run = run_digest, .bytes = { 8, 8, 8 } },
 	{ .name = "kf_sums", .run = run_sums, .bytes = { 8, 8, 8, 8 } },
+	{ .name = "kf_fresh", .run = run_fresh,
+	  .bytes = { 8, 8, 8, 8, 8, 8, 8, 8 } },
 	{ .name = "kf_peak", .run = run_nothing, .bytes = { 8, 4 } },
 };
 const size_t standin_kernel_count = KF_COUNT(standin_kernel);

@@ -96,8 +96,10 @@ static void test_a_changed_byte_is_found_in_its_tensor(void **state)
 	int64_t byte;
 
 	(void)state;
-	assert_int_equal(kf_arena_init(&arena, &bundle, false, "null", "null:0",
-				       4096, 0, &err), KF_OK);
+	assert_int_equal(kf_arena_init(&arena, &bundle,
+				       &(struct kf_arena_spec) {
+		.driver = "null", .device = "null:0", .memory_max = 4096,
+	}, &err), KF_OK);
 	kf_arena_find(&arena, 0, &tensor, &byte);
 	assert_true(tensor == 0 && byte == 0);
 	/* Behind x, before y: x is what was overrun. */

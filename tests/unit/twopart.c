@@ -44,7 +44,8 @@ static enum kf_code find_tensors(const struct kf_shared_memory *m,
 }
 
 static const struct kf_shared_memory shared = {
-	inputs, sizeof(inputs), outputs, sizeof(outputs), NULL, false
+	.inputs = inputs, .inputs_bytes = sizeof(inputs),
+	.outputs = outputs, .outputs_bytes = sizeof(outputs),
 };
 
 static void test_tensors_are_found(void **state)

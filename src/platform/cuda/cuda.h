@@ -129,6 +129,10 @@ extern const size_t kf_cuda_header_count;
 extern const char kf_cuda_digest_ptx[];
 /* kf_sums(in, numel, sign, out): the sums of kf_sums, one warp a chunk. */
 extern const char kf_cuda_sums_ptx[];
+/* kf_fresh(base, in, numel, column, row, shift, tail, tail_from): in as kf_made
+ * has it, a block of KF_CUDA_FRESH_THREADS a chunk; column 0: the base itself. */
+#define KF_CUDA_FRESH_THREADS	256u
+extern const char kf_cuda_fresh_ptx[];
 /* kf_peak(out, rounds), KF_CUDA_PEAK_THREADS a block: float32 multiply-adds,
  * what one thread does in a round; products of bfloat16 matrices, what one warp
  * does. */
@@ -179,7 +183,8 @@ struct kf_device {
 
 	struct kf_shared_memory shared;
 	struct kf_twopart_tensors tensors;
-	bool attached, registered_in, registered_out;
+	bool attached, registered_out;
+	void *registered_in;		/* NULL: nothing of inputs */
 
 	uint64_t arena[KF_TWOPART_ARENAS];	/* device memory; 0: none */
 	uint64_t arena_bytes[KF_TWOPART_ARENAS];	/* multiples of 16 */
@@ -188,7 +193,16 @@ struct kf_device {
 	size_t digest_room;		/* chunks */
 	uint64_t sums_at, sums_bytes;	/* device memory; 0: none yet */
 	unsigned char *staging;		/* pinned; KF_CUDA_STAGING_BYTES */
-	struct kf_cuda_digest inputs, kept;
+	struct kf_cuda_digest inputs, kept, base;
+
+	/* fresh.c, where the device makes inputs. */
+	uint64_t *base_of;		/* owned; [inputs], within the arena */
+	uint64_t column_at, column_bytes;	/* device memory: a column and
+						   the most rows */
+	void *fresh_module, *fresh;
+	struct kf_made *made;		/* owned, with columns and rows: of the
+					   last call */
+	size_t made_count;
 
 	struct kf_twopart program;
 	struct kf_twopart_layout layout;
@@ -243,6 +257,22 @@ KF_MUST_CHECK enum kf_code kf_cuda_sums_room(struct kf_device *dev,
 					     struct kf_err *err);
 enum kf_code kf_cuda_sum(struct kf_device *dev, const struct kf_sums *sums,
 			 size_t count, uint64_t *changed, struct kf_err *err);
+/* Queued: move of all inputs but those that are made there, with what lies
+ * between them. */
+int kf_cuda_between_made(struct kf_device *dev,
+			 int (*move)(struct kf_device *dev, uint64_t from,
+				     uint64_t bytes));
+/* fresh.c. attach's part where shared.made says so; as in the table; what the
+ * last make made, once more, waited for; and what close has to do. */
+KF_MUST_CHECK enum kf_code kf_cuda_fresh_room(struct kf_device *dev,
+					      struct kf_err *err);
+enum kf_code kf_cuda_base(struct kf_device *dev, uint32_t input,
+			  uint64_t offset, const void *data, uint64_t bytes,
+			  struct kf_err *err);
+enum kf_code kf_cuda_make(struct kf_device *dev, const struct kf_made *made,
+			  size_t count, struct kf_err *err);
+int kf_cuda_make_again(struct kf_device *dev);
+void kf_cuda_fresh_release(struct kf_device *dev);
 /* The end of both: what of memory that is not its own did the program change?
  * *changed as in download; the rest is the device's fault. */
 KF_MUST_CHECK enum kf_code kf_cuda_look_after(struct kf_device *dev,

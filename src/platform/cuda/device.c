@@ -140,12 +140,15 @@ static void pin(struct kf_device *dev)
 {
 	const struct kf_shared_memory *m = &dev->shared;
 	void *inputs = (void *)(uintptr_t)m->inputs;
+	uint64_t in_bytes = m->made ? m->window_bytes : m->inputs_bytes;
 	unsigned flags = KF_CUDA_REGISTER_PORTABLE |
 			 KF_CUDA_REGISTER_READ_ONLY;
 
-	if (m->inputs_bytes && dev->limits.read_only)
-		dev->registered_in = !dev->api.host_register(inputs,
-				(size_t)m->inputs_bytes, flags);
+	if (m->made)	/* most of inputs is never touched */
+		inputs = (void *)(uintptr_t)m->window;
+	if (in_bytes && dev->limits.read_only &&
+	    !dev->api.host_register(inputs, (size_t)in_bytes, flags))
+		dev->registered_in = inputs;
 	if (m->outputs_bytes && !m->summed)
 		dev->registered_out = !dev->api.host_register(m->outputs,
 				(size_t)m->outputs_bytes,
@@ -181,6 +184,8 @@ enum kf_code kf_cuda_attach(struct kf_device *dev,
 	}
 	if (m->summed)
 		code = kf_cuda_sums_room(dev, err);
+	if (!code && m->made)
+		code = kf_cuda_fresh_room(dev, err);
 	if (code)
 		return code;
 	pin(dev);
@@ -225,22 +230,64 @@ static int send(struct kf_device *dev, uint64_t from, uint64_t bytes)
 				       bytes, dev->stream);
 }
 
+static int send_inputs(struct kf_device *dev, uint64_t from, uint64_t bytes)
+{
+	return dev->api.copy_to_device(dev->arena[KF_TWOPART_INPUTS] + from,
+				       (const char *)dev->shared.inputs + from,
+				       bytes, dev->stream);
+}
+
+/* What is left alone lies in order. */
+struct alone {
+	const uint64_t *at, *bytes;	/* [count]; UINT64_MAX: there is none */
+	const bool *which;		/* [count]; NULL: all */
+	size_t count;
+	uint64_t end;			/* where all of it ends */
+};
+
+static int between(struct kf_device *dev, const struct alone *alone,
+		   int (*move)(struct kf_device *dev, uint64_t from,
+			       uint64_t bytes))
+{
+	uint64_t done = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < alone->count && !result; i++) {
+		if (alone->at[i] == UINT64_MAX ||
+		    (alone->which && !alone->which[i]))
+			continue;
+		if (alone->at[i] > done)
+			result = move(dev, done, alone->at[i] - done);
+		done = alone->at[i] + alone->bytes[i];
+	}
+	return result || done >= alone->end ? result :
+		move(dev, done, alone->end - done);
+}
+
 int kf_cuda_between_outputs(struct kf_device *dev,
 			    int (*move)(struct kf_device *dev, uint64_t from,
 					uint64_t bytes))
 {
 	const struct kf_twopart_tensors *t = &dev->tensors;
-	uint64_t done = 0, end = dev->shared.outputs_bytes;
-	int result = 0;
+	const struct alone alone = {
+		t->out, t->bytes.out_bytes, NULL, t->bytes.out_count,
+		dev->shared.outputs_bytes,
+	};
 
-	for (uint32_t i = 0; i < t->bytes.out_count && !result; i++) {
-		if (t->out[i] == UINT64_MAX)
-			continue;
-		if (t->out[i] > done)
-			result = move(dev, done, t->out[i] - done);
-		done = t->out[i] + t->bytes.out_bytes[i];
-	}
-	return result || done >= end ? result : move(dev, done, end - done);
+	return between(dev, &alone, move);
+}
+
+int kf_cuda_between_made(struct kf_device *dev,
+			 int (*move)(struct kf_device *dev, uint64_t from,
+				     uint64_t bytes))
+{
+	const struct kf_twopart_tensors *t = &dev->tensors;
+	const struct alone alone = {
+		t->in, t->bytes.in_bytes, dev->shared.made,
+		dev->shared.made ? t->bytes.in_count : 0, t->weights_from,
+	};
+
+	return between(dev, &alone, move);
 }
 
 /* What lies between outputs is sent in any case. */
@@ -265,17 +312,12 @@ static int set_outputs(struct kf_device *dev)
 enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
-	const struct kf_shared_memory *m = &dev->shared;
 	enum kf_code code = kf_cuda_usable(dev, err);
-	int result = 0;
+	int result;
 
 	if (code)
 		return code;
-	if (dev->tensors.weights_from)
-		result = api->copy_to_device(dev->arena[KF_TWOPART_INPUTS],
-					     m->inputs,
-					     dev->tensors.weights_from,
-					     dev->stream);
+	result = kf_cuda_between_made(dev, send_inputs);
 	if (!result)
 		result = set_outputs(dev);
 	code = kf_cuda_check(api, result, "copy to the device", err);
@@ -293,27 +335,65 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 	return kf_cuda_check(api, result, "flush the device's cache", err);
 }
 
+/* A part of the inputs into staging memory, and the same as it was sent, or
+ * made, behind it. */
+static int bring_both(struct kf_device *dev, uint64_t from, uint64_t len)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	uint64_t at = dev->arena[KF_TWOPART_INPUTS] + from;
+	int result = api->copy_to_host(dev->staging, at, len, dev->stream);
+
+	if (!result)
+		result = kf_cuda_between_made(dev, send_inputs);
+	if (!result && dev->shared.inputs_bytes > dev->tensors.weights_from)
+		result = send_inputs(dev, dev->tensors.weights_from,
+				     dev->shared.inputs_bytes -
+				     dev->tensors.weights_from);
+	if (!result)
+		result = kf_cuda_make_again(dev);
+	if (!result)
+		result = api->copy_to_host(dev->staging + KF_CUDA_DIGEST_CHUNK,
+					   at, len, dev->stream);
+	return result ? result : api->stream_synchronize(dev->stream);
+}
+
 /* Where in a chunk the inputs first differ from what was uploaded. */
 static enum kf_code find_change(struct kf_device *dev, size_t chunk,
 				uint64_t *changed, struct kf_err *err)
 {
-	const struct kf_cuda_api *api = &dev->api;
-	const unsigned char *sent = dev->shared.inputs;
+	const unsigned char *now = dev->staging;
+	const unsigned char *sent = now + KF_CUDA_DIGEST_CHUNK;
 	uint64_t from = (uint64_t)chunk * KF_CUDA_DIGEST_CHUNK, len, i = 0;
 	int result;
 
 	len = dev->shared.inputs_bytes - from;
 	if (len > KF_CUDA_DIGEST_CHUNK)
 		len = KF_CUDA_DIGEST_CHUNK;
-	result = api->copy_to_host(dev->staging,
-				   dev->arena[KF_TWOPART_INPUTS] + from, len,
-				   dev->stream);
-	if (!result)
-		result = api->stream_synchronize(dev->stream);
-	while (i < len && dev->staging[i] == sent[from + i])
+	result = bring_both(dev, from, len);
+	while (!result && i < len && now[i] == sent[i])
 		i++;
 	*changed = i < len ? from + i : from;
-	return kf_cuda_check(api, result, "read back inputs", err);
+	return kf_cuda_check(&dev->api, result, "read back inputs", err);
+}
+
+static const char *const kept_words = "memory that kf_prepare keeps, which it "
+	"may only read";
+
+static enum kf_code check_arena(struct kf_device *dev,
+				enum kf_twopart_arena arena,
+				const struct kf_cuda_digest *digest,
+				const char *what, struct kf_err *err)
+{
+	size_t chunk;
+	enum kf_code code;
+
+	if (!digest->count)
+		return KF_OK;
+	code = kf_cuda_digest_compare(dev, arena, digest, &chunk, err);
+	if (!code && chunk < digest->count)
+		snprintf(dev->fault, sizeof(dev->fault), "a kernel of "
+			 "kf_forward wrote to %s", what);
+	return code;
 }
 
 static enum kf_code check_given(struct kf_device *dev, uint64_t *changed,
@@ -326,14 +406,12 @@ static enum kf_code check_given(struct kf_device *dev, uint64_t *changed,
 				      &chunk, err);
 	if (!code && chunk < dev->inputs.count)
 		code = find_change(dev, chunk, changed, err);
-	if (code || !dev->kept.count)
-		return code;
-	code = kf_cuda_digest_compare(dev, KF_TWOPART_KEPT, &dev->kept, &chunk,
-				      err);
-	if (!code && chunk < dev->kept.count)
-		snprintf(dev->fault, sizeof(dev->fault), "a kernel of "
-			 "kf_forward wrote to memory that kf_prepare keeps, "
-			 "which it may only read");
+	if (!code)
+		code = check_arena(dev, KF_TWOPART_KEPT, &dev->kept,
+				   kept_words, err);
+	if (!code && !dev->fault[0])
+		code = check_arena(dev, KF_TWOPART_BASE, &dev->base,
+				   "memory that is not its own", err);
 	return code;
 }
 
@@ -394,8 +472,9 @@ static void give_back(struct kf_device *dev)
 		api->memory_free(dev->digest_at);
 	if (dev->sums_at)
 		api->memory_free(dev->sums_at);
+	kf_cuda_fresh_release(dev);
 	if (dev->registered_in)
-		api->host_unregister((void *)(uintptr_t)dev->shared.inputs);
+		api->host_unregister(dev->registered_in);
 	if (dev->registered_out)
 		api->host_unregister(dev->shared.outputs);
 	if (dev->gate)
@@ -427,6 +506,7 @@ void kf_cuda_close(struct kf_device *dev)
 	}
 	free(dev->inputs.want);
 	free(dev->kept.want);
+	free(dev->base.want);
 	free(dev->image);
 	kf_twopart_tensors_release(&dev->tensors);
 	kf_twopart_layout_release(&dev->layout);

@@ -158,6 +158,90 @@ const char kf_cuda_sums_ptx[] =
 	"	ret;\n"
 	"}\n";
 
+/*
+ *	for (i = 4096 * block + thread; i < its chunk's end; i += 256) {
+ *		v = base[i];
+ *		if (column)
+ *			v = (float)((double)v * column[i % 4096] * row[block] -
+ *				    shift);
+ *		if (tail && i % tail >= tail_from)
+ *			v *= 8;
+ *		in[i] = v;
+ *	}
+ */
+const char kf_cuda_fresh_ptx[] =
+	".version 6.4\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry kf_fresh(.param .u64 base, .param .u64 in,\n"
+	"			  .param .u64 numel, .param .u64 column,\n"
+	"			  .param .u64 row, .param .f64 shift,\n"
+	"			  .param .u64 tail, .param .u64 tail_from)\n"
+	"{\n"
+	"	.reg .pred %p, %plain, %no_tail;\n"
+	"	.reg .b32 %chunk, %thread;\n"
+	"	.reg .b64 %base, %in, %column, %row, %i, %end, %t, %tail, %from;\n"
+	"	.reg .f32 %v, %narrow;\n"
+	"	.reg .f64 %x, %factor, %times, %shift;\n"
+	"	ld.param.u64 %base, [base];\n"
+	"	ld.param.u64 %in, [in];\n"
+	"	ld.param.u64 %end, [numel];\n"
+	"	ld.param.u64 %column, [column];\n"
+	"	ld.param.u64 %row, [row];\n"
+	"	ld.param.f64 %shift, [shift];\n"
+	"	ld.param.u64 %tail, [tail];\n"
+	"	ld.param.u64 %from, [tail_from];\n"
+	"	cvta.to.global.u64 %base, %base;\n"
+	"	cvta.to.global.u64 %in, %in;\n"
+	"	setp.eq.u64 %plain, %column, 0;\n"
+	"	setp.eq.u64 %no_tail, %tail, 0;\n"
+	"	mov.u32 %chunk, %ctaid.x;\n"
+	"	mov.u32 %thread, %tid.x;\n"
+	"	mul.wide.u32 %i, %chunk, 4096;\n"
+	"	add.u64 %t, %i, 4096;\n"
+	"	min.u64 %end, %end, %t;\n"
+	"	cvt.u64.u32 %t, %thread;\n"
+	"	add.u64 %i, %i, %t;\n"
+	"	shl.b64 %t, %i, 2;\n"
+	"	add.u64 %base, %base, %t;\n"
+	"	add.u64 %in, %in, %t;\n"
+	"	mov.f64 %times, 0d3ff0000000000000;\n"
+	"	@%plain bra more;\n"
+	"	cvta.to.global.u64 %column, %column;\n"
+	"	cvta.to.global.u64 %row, %row;\n"
+	"	mul.wide.u32 %t, %thread, 4;\n"
+	"	add.u64 %column, %column, %t;\n"
+	"	mul.wide.u32 %t, %chunk, 4;\n"
+	"	add.u64 %row, %row, %t;\n"
+	"	ld.global.f32 %narrow, [%row];\n"
+	"	cvt.f64.f32 %times, %narrow;\n"
+	"more:\n"
+	"	setp.ge.u64 %p, %i, %end;\n"
+	"	@%p ret;\n"
+	"	ld.global.f32 %v, [%base];\n"
+	"	@%plain bra made;\n"
+	"	ld.global.f32 %narrow, [%column];\n"
+	"	cvt.f64.f32 %factor, %narrow;\n"
+	"	cvt.f64.f32 %x, %v;\n"
+	"	mul.rn.f64 %x, %x, %factor;\n"
+	"	mul.rn.f64 %x, %x, %times;\n"
+	"	sub.rn.f64 %x, %x, %shift;\n"
+	"	cvt.rn.f32.f64 %v, %x;\n"
+	"made:\n"
+	"	@%no_tail bra store;\n"
+	"	rem.u64 %t, %i, %tail;\n"
+	"	setp.lt.u64 %p, %t, %from;\n"
+	"	@%p bra store;\n"
+	"	mul.rn.f32 %v, %v, 0f41000000;\n"
+	"store:\n"
+	"	st.global.f32 [%in], %v;\n"
+	"	add.u64 %i, %i, 256;\n"
+	"	add.u64 %base, %base, 1024;\n"
+	"	add.u64 %in, %in, 1024;\n"
+	"	add.u64 %column, %column, 1024;\n"
+	"	bra.uni more;\n"
+	"}\n";
+
 /* Eight independent chains hide the latency. */
 #define TIMES_8(step) step(0) step(1) step(2) step(3) step(4) step(5) \
 	step(6) step(7)
