@@ -315,9 +315,10 @@ struct kf_driver {
 	 * Order: open, attach, load; prepare whenever weights change; then
 	 * upload, forward, download or sum for each call, and tidy. All of
 	 * these are NULL where two_part is false, and all but base, make and
-	 * sum are there where it is true. But a driver whose programs have host code of their
-	 * own may have attach, upload, download and fault for the same order of
-	 * calls: then kforge-runner free runs it, with in_process true.
+	 * sum are there where it is true. But a driver whose programs have host
+	 * code of their own may have attach, upload, download and fault for the
+	 * same order of calls: then kforge-runner free runs it, with in_process
+	 * true.
 	 */
 	bool two_part;
 	/* tensors has the tensors of every call that follows, in m. The driver
@@ -417,9 +418,10 @@ struct kf_driver {
 	enum kf_code (*sum)(struct kf_device *dev, const struct kf_sums *sums,
 			    size_t count, uint64_t *changed,
 			    struct kf_err *err);
-	/* Optional, both or none, of drivers with attach: kf_shared_memory.made.
-	 * bytes of an input's base from offset on; then, of all that are made
-	 * there, what the next call is to be given. */
+	/* Optional, both or none, of drivers with attach, for what
+	 * kf_shared_memory.made says. Bytes of an input's base from offset on;
+	 * then, of all that are made there, what the next call is to be
+	 * given. */
 	enum kf_code (*base)(struct kf_device *dev, uint32_t input,
 			     uint64_t offset, const void *data, uint64_t bytes,
 			     struct kf_err *err);

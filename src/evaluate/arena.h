@@ -57,8 +57,8 @@ void kf_arena_empty(struct kf_arena *arena);
 /* Makes the memory, writes the request for these shapes, and fills what lies
  * beside inputs and weights. Outputs hold nothing before they are poisoned. */
 KF_MUST_CHECK enum kf_code kf_arena_init(struct kf_arena *arena,
-		const struct kf_bundle *bundle, const struct kf_arena_spec *spec,
-		struct kf_err *err);
+		const struct kf_bundle *bundle,
+		const struct kf_arena_spec *spec, struct kf_err *err);
 /* Can sums stand for this bundle's outputs? It is condensed, and they are
  * float32 and not empty. */
 bool kf_arena_sums(const struct kf_bundle *bundle);
@@ -81,8 +81,8 @@ void kf_arena_ask_made(struct kf_arena *arena, const struct kf_bundle *bundle,
 void kf_arena_unask_made(struct kf_arena *arena);	/* likewise */
 /* Only the request, for a process that is given no data. */
 KF_MUST_CHECK enum kf_code kf_arena_init_request(struct kf_arena *arena,
-		const struct kf_bundle *bundle, const struct kf_arena_spec *spec,
-		struct kf_err *err);
+		const struct kf_bundle *bundle,
+		const struct kf_arena_spec *spec, struct kf_err *err);
 void kf_arena_release(struct kf_arena *arena);
 
 struct kf_host_request *kf_arena_request(const struct kf_arena *arena);

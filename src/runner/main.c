@@ -22,6 +22,21 @@ static const struct {
 	{ "free", false, kf_runner_free },
 };
 
+/* Those that are there: the supervisor made what will be used, and the rest of
+ * large tensors never is. */
+static void take_pages(int fd, unsigned char *data, off_t bytes, bool writable)
+{
+	off_t from = 0, to = 0;
+
+	while (to < bytes && (from = lseek(fd, to, SEEK_DATA)) >= 0) {
+		to = lseek(fd, from, SEEK_HOLE);
+		if (to <= from)
+			break;
+		kf_parallel_make_pages(data + from, (size_t)(to - from),
+				       writable);
+	}
+}
+
 void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		    struct kf_err *err)
 {
@@ -40,7 +55,7 @@ void *kf_runner_map(int fd, bool writable, uint64_t *bytes,
 		kf_fail_errno(err, "cannot map descriptor %d", fd);
 		return NULL;
 	}
-	kf_parallel_make_pages(data, (size_t)st.st_size, writable);
+	take_pages(fd, data, st.st_size, writable);
 	*bytes = (uint64_t)st.st_size;
 	return data;
 }

@@ -130,7 +130,7 @@ extern const char kf_cuda_digest_ptx[];
 /* kf_sums(in, numel, sign, out): the sums of kf_sums, one warp a chunk. */
 extern const char kf_cuda_sums_ptx[];
 /* kf_fresh(base, in, numel, column, row, shift, tail, tail_from): in as kf_made
- * has it, a block of KF_CUDA_FRESH_THREADS a chunk; column 0: the base itself. */
+ * has it, a block of KF_CUDA_FRESH_THREADS a chunk; column 0: as the base. */
 #define KF_CUDA_FRESH_THREADS	256u
 extern const char kf_cuda_fresh_ptx[];
 /* kf_peak(out, rounds), KF_CUDA_PEAK_THREADS a block: float32 multiply-adds,

@@ -87,7 +87,7 @@ enum kf_code kf_cuda_base(struct kf_device *dev, uint32_t input,
 	return kf_cuda_check(api, result, "copy to the device", err);
 }
 
-/* --- what was asked, kept -------------------------------------------------- */
+/* --- what was asked, kept ------------------------------------------------- */
 
 static void forget(struct kf_device *dev)
 {
