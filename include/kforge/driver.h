@@ -31,7 +31,7 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 3		/* raise on any change to struct kf_driver */
+#define KF_DRIVER_ABI 4		/* raise on any change to struct kf_driver */
 
 struct kf_device;		/* one opened device; each driver defines it */
 
@@ -122,9 +122,9 @@ struct kf_shared_memory {
 	 * where something is wrong. Most of outputs is never touched then. */
 	bool summed;
 	/* Of drivers with make: [inputs], which of them that makes of their
-	 * bases. base is called for all of these first, then make before each
-	 * upload, which leaves them alone: nothing of them is in inputs. NULL:
-	 * none. */
+	 * bases. base is called for all of these first, and again after each
+	 * prepare, then make before each upload, which leaves them alone:
+	 * nothing of them is in inputs. NULL: none. */
 	const bool *made;
 	/* Where the parts that base is given lie. */
 	const void *window;
@@ -312,8 +312,9 @@ struct kf_driver {
 	 * of ours. The runner then holds no code of the candidate's host.c, and
 	 * the driver's own word and clock are believed.
 	 *
-	 * Order: open, attach, load; prepare whenever weights change; then
-	 * upload, forward, download or sum for each call, and tidy. All of
+	 * Order: open, attach, load; prepare whenever weights change, and base
+	 * after it; then make, upload, forward, download or sum for each call,
+	 * and tidy. All of
 	 * these are NULL where two_part is false, and all but base, make and
 	 * sum are there where it is true. But a driver whose programs have host
 	 * code of their own may have attach, upload, download and fault for the
@@ -419,9 +420,11 @@ struct kf_driver {
 			    size_t count, uint64_t *changed,
 			    struct kf_err *err);
 	/* Optional, both or none, of drivers with attach, for what
-	 * kf_shared_memory.made says. Bytes of an input's base from offset on;
-	 * then, of all that are made there, what the next call is to be
-	 * given. */
+	 * kf_shared_memory.made says. Bytes of an input's base from offset on,
+	 * which may change once it returns; refused after the first make, until
+	 * a prepare, which forgets the bases: a program must not find them
+	 * there. Then, of all inputs that are made there, what the next call is
+	 * to be given. */
 	enum kf_code (*base)(struct kf_device *dev, uint32_t input,
 			     uint64_t offset, const void *data, uint64_t bytes,
 			     struct kf_err *err);

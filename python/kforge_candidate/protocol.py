@@ -13,7 +13,7 @@ NURSERY = 3
 
 MAGIC = 0x6b666870
 
-# enum kf_host_command
+# enum kf_host_command, as far as programs in Python are told them
 (NONE, PING, LOAD, PREPARE, FORWARD, TIDY, READY, UPLOAD, DOWNLOAD, LEAVE,
  TRACE) = range(11)
 

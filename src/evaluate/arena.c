@@ -406,6 +406,13 @@ size_t kf_arena_give(struct kf_arena *a, const struct kf_bundle *b, size_t i,
 	return bytes;
 }
 
+void kf_arena_given(struct kf_arena *a)
+{
+	const struct kf_host_request *r = kf_arena_request(a);
+
+	memset(a->inputs.data + r->window_at, 0, r->window_bytes);
+}
+
 void kf_arena_ask_made(struct kf_arena *a, const struct kf_bundle *b,
 		       const struct kf_case *kase)
 {

@@ -49,7 +49,7 @@ struct kf_arena_spec {
 	const char *driver, *device;
 	uint64_t memory_max;
 	uint32_t spins;
-	bool summed, made;	/* where the bundle allows it */
+	bool summed, made;	/* wished for: done where the bundle allows */
 };
 
 /* {.fd = -1} everywhere: releasing it is safe. */
@@ -72,13 +72,16 @@ void kf_arena_make_outputs(struct kf_arena *arena);
 /* How many bytes of inputs can be made of bases, which are float32 and the same
  * for all cases: 0 of a bundle that is not condensed. */
 uint64_t kf_arena_base_bytes(const struct kf_bundle *bundle);
-/* The next part of what input i is made of, for BASE: as many bytes as have
- * room, which it gives; 0 beyond its end. Then what MAKE makes, for a case. */
+/* Where the arena has made. Puts the next part of what input i is made of into
+ * the window, from offset on, for BASE; returns how many bytes of it, 0 at its
+ * end. given: all of them have it, and the window holds nothing any more. */
 size_t kf_arena_give(struct kf_arena *arena, const struct kf_bundle *bundle,
 		     size_t i, size_t offset);
+void kf_arena_given(struct kf_arena *arena);
+/* What the next MAKE makes, of a case; and nothing of it is here any more. */
 void kf_arena_ask_made(struct kf_arena *arena, const struct kf_bundle *bundle,
 		       const struct kf_case *kase);
-void kf_arena_unask_made(struct kf_arena *arena);	/* likewise */
+void kf_arena_unask_made(struct kf_arena *arena);
 /* Only the request, for a process that is given no data. */
 KF_MUST_CHECK enum kf_code kf_arena_init_request(struct kf_arena *arena,
 		const struct kf_bundle *bundle,

@@ -239,6 +239,7 @@ static enum kf_code begin_worker(struct kf_session_shared *shared,
 		.handshakes = req->wrap ? NULL : req->handshakes,
 		.wrap = req->wrap,
 		.nursery = nursery_of(shared),
+		.inputs_here = shared->inputs_here,
 		.cancel = req->cancel,
 	};
 	unsigned threads = req->threads ? req->threads : 1;
@@ -332,6 +333,32 @@ static enum kf_code take_worker(struct kf_session_shared *shared,
 	return code ? code : kf_worker_load(*out, end, err);
 }
 
+/* What inputs are made of may be what the device has no room for, beside what
+ * the program asks for or others have: then they are made here. */
+static enum kf_code fresh_worker(struct kf_session_shared *shared,
+				 struct kf_worker **out,
+				 struct kf_call_end *end, struct kf_err *err)
+{
+	struct kf_err why = { 0 };
+	enum kf_code code = begin_worker(shared, out, &why);
+
+	if (!code)
+		code = kf_worker_load(*out, end, &why);
+	if (!code || code == KF_E_CANCELED || !*out ||
+	    !kf_worker_makes_any(*out)) {
+		if (code && err)
+			*err = why;
+		return code;
+	}
+	kf_logf(shared->req->log, KF_LOG_DEBUG, "inputs are made here and not "
+		"on the device: %s", why.text);
+	kf_worker_free(*out);
+	*out = NULL;
+	shared->inputs_here = true;
+	code = begin_worker(shared, out, err);
+	return code ? code : kf_worker_load(*out, end, err);
+}
+
 /* One made ahead may have died meanwhile, or been killed, and one that was
  * forked may not have got its device: then a fresh one takes its place, and
  * only that one's trouble is told. */
@@ -355,8 +382,7 @@ static enum kf_code load_worker(struct kf_session_shared *shared,
 		*out = NULL;
 		shared->nursery.useless = true;
 	}
-	code = begin_worker(shared, out, err);
-	return code ? code : kf_worker_load(*out, end, err);
+	return fresh_worker(shared, out, end, err);
 }
 
 enum kf_code kf_session_start(struct kf_session_shared *shared,
@@ -799,8 +825,10 @@ static enum kf_code bring(struct kf_session *s, const struct kf_case *kase,
 	kf_laps_end(&s->call, "poison");
 	write_inputs(s, kase);
 	kf_laps_end(&s->call, "inputs");
-	code = kf_worker_give(s->worker, bundle, &check->call, err);
-	kf_laps_end(&s->call, "bases");
+	if (kf_worker_lacks_bases(s->worker)) {
+		code = kf_worker_give(s->worker, bundle, &check->call, err);
+		kf_laps_end(&s->call, "bases");
+	}
 	if (!code)
 		code = kf_weak_before(s, kase, err);
 	if (!code && check->call.state == KF_CALL_GOOD)

@@ -124,9 +124,19 @@ enum kf_code kf_worker_download(struct kf_worker *w, struct kf_call_end *end,
 		move_back(w, KF_HOST_DOWNLOAD, end, err) : KF_OK;
 }
 
+bool kf_worker_makes_any(const struct kf_worker *w)
+{
+	return w->arena.made != NULL;
+}
+
 bool kf_worker_makes(const struct kf_worker *w, size_t i)
 {
 	return w->arena.made && w->arena.made[i];
+}
+
+bool kf_worker_lacks_bases(const struct kf_worker *w)
+{
+	return w->arena.made && !w->has_bases;
 }
 
 enum kf_code kf_worker_give(struct kf_worker *w, const struct kf_bundle *bundle,
@@ -135,8 +145,6 @@ enum kf_code kf_worker_give(struct kf_worker *w, const struct kf_bundle *bundle,
 	enum kf_code code = KF_OK;
 
 	*end = (struct kf_call_end) { .state = KF_CALL_GOOD };
-	if (!w->arena.made || w->has_bases)
-		return KF_OK;
 	for (size_t i = 0; i < bundle->in_count; i++) {
 		size_t done = 0, whole = bundle->in[i].bytes;
 
@@ -146,6 +154,7 @@ enum kf_code kf_worker_give(struct kf_worker *w, const struct kf_bundle *bundle,
 			code = move(w, KF_HOST_BASE, end, err);
 		}
 	}
+	kf_arena_given(&w->arena);
 	w->has_bases = !code && end->state == KF_CALL_GOOD;
 	return code;
 }
@@ -287,6 +296,7 @@ static enum kf_code call(struct kf_worker *w, enum kf_host_command command,
 enum kf_code kf_worker_prepare(struct kf_worker *worker, uint64_t timeout_ns,
 			       struct kf_call_end *end, struct kf_err *err)
 {
+	worker->has_bases = false;	/* what runs is not to find them */
 	return call(worker, KF_HOST_PREPARE, timeout_ns, end, err);
 }
 

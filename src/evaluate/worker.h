@@ -89,6 +89,7 @@ struct kf_worker_spec {
 	struct kf_nursery *nursery;	/* of programs in Python: where it is
 					   forked, if that is free; NULL: it is
 					   started anew. Outlives it */
+	bool inputs_here;		/* no device is to make inputs */
 	const volatile int *cancel;
 };
 
@@ -218,17 +219,20 @@ bool kf_worker_traces(const struct kf_driver *driver);
  * is counted from its start, beyond its end if what follows it changed. */
 KF_MUST_CHECK enum kf_code kf_worker_upload(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
-/* kf_worker_upload, with the inputs of a case that a device makes: those that
- * kf_worker_makes, which are not to be written. What they are made of it is
- * given before, once: where there are none, or it has it, give does nothing.
- * bundle is the spec's. */
-KF_MUST_CHECK enum kf_code kf_worker_give(struct kf_worker *worker,
-		const struct kf_bundle *bundle, struct kf_call_end *end,
-		struct kf_err *err);
+/* In the place of kf_worker_upload, with the inputs of a case. Those for which
+ * kf_worker_makes is true the device makes, and the caller does not write.
+ * While kf_worker_lacks_bases, before the first call and after each
+ * kf_worker_prepare, kf_worker_give brings what they are made of. bundle is the
+ * spec's. */
 KF_MUST_CHECK enum kf_code kf_worker_make(struct kf_worker *worker,
 		const struct kf_bundle *bundle, const struct kf_case *kase,
 		struct kf_call_end *end, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_worker_give(struct kf_worker *worker,
+		const struct kf_bundle *bundle, struct kf_call_end *end,
+		struct kf_err *err);
+bool kf_worker_lacks_bases(const struct kf_worker *worker);
 bool kf_worker_makes(const struct kf_worker *worker, size_t i);
+bool kf_worker_makes_any(const struct kf_worker *worker);
 KF_MUST_CHECK enum kf_code kf_worker_download(struct kf_worker *worker,
 		struct kf_call_end *end, struct kf_err *err);
 /* kf_worker_download of what digest, one for each output, needs of them, and

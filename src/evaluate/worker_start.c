@@ -287,19 +287,28 @@ static enum kf_code place(const struct kf_worker_spec *spec,
 	return KF_OK;
 }
 
-/* Bases beside inputs and outputs, in half of what is free on the device: the
- * program, and others, want the rest. */
+static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += info[i].bytes;
+	return bytes;
+}
+
+/* Tensors, bases beside them, and the most that the program may ask for, in
+ * half of what is free on the device: others want the rest. What has no room
+ * all the same is told when the process gets ready (session.c). */
 static bool has_room(const struct kf_worker_spec *spec)
 {
 	const struct kf_driver *driver = spec->platform->driver;
 	const struct kf_bundle *b = spec->bundle;
-	uint64_t bytes = kf_arena_base_bytes(b), all = bytes;
+	uint64_t bases = kf_arena_base_bytes(b);
+	uint64_t all = bases + bytes_of(b->in, b->in_count) +
+		bytes_of(b->weight, b->weight_count) +
+		bytes_of(b->out, b->out_count) + spec->limits.memory_bytes;
 
-	for (size_t i = 0; i < b->in_count; i++)
-		all += b->in[i].bytes;
-	for (size_t i = 0; i < b->out_count; i++)
-		all += b->out[i].bytes;
-	return bytes && driver->memory_free &&
+	return bases && driver->memory_free &&
 		all <= driver->memory_free(spec->device_id) / 2;
 }
 
@@ -329,7 +338,8 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 		.memory_max = spec->limits.memory_bytes,
 		.spins = kf_processors() > 1 ? SPINS : 0,
 		.summed = whole && w->driver->sum,
-		.made = whole && w->driver->make && has_room(spec),
+		.made = whole && w->driver->make && !spec->inputs_here &&
+			has_room(spec),
 	}, err);
 	if (code)
 		goto out;

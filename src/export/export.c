@@ -13,7 +13,7 @@
 #define FILE_BYTES	(1u << 20)	/* a template, a file as it is */
 #define OUTPUT_BYTES	(64u << 10)
 #define EMBEDDED_BYTES	(64u << 20)
-#define TABLES_BYTES	((size_t)6 << 20)	/* twice as many digits */
+#define TABLES_BYTES	((size_t)6 << 20)	/* of which digits can be read */
 #define GENERATED_BYTES	(256u << 20)
 
 /* What is copied as it is, and what is made from a template; to is relative
@@ -454,22 +454,27 @@ static enum kf_code embed(const struct work *w, const char *file,
 
 /* The values of tables and masks are part of the program; those of weights are
  * not. */
-static size_t table_bytes(const struct kf_bundle *bundle)
+static size_t count_tables(const struct kf_bundle *bundle, size_t *bytes)
 {
-	size_t bytes = 0;
+	size_t count = 0;
 
+	*bytes = 0;
 	for (size_t i = 0; i < bundle->weight_count; i++)
-		if (bundle->weight[i].structural)
-			bytes += bundle->weight[i].bytes;
-	return bytes;
+		if (bundle->weight[i].structural) {
+			*bytes += bundle->weight[i].bytes;
+			count++;
+		}
+	return count;
 }
 
 /* One file holds all of it. With more than that in tables it would be too large
  * to read: it finds the folder then. */
 static bool is_single(const struct work *w)
 {
-	return w->req->platform->driver->two_part &&
-		table_bytes(w->req->bundle) <= TABLES_BYTES;
+	size_t bytes;
+
+	(void)count_tables(w->req->bundle, &bytes);
+	return w->req->platform->driver->two_part && bytes <= TABLES_BYTES;
 }
 
 /* Where only the tables are needed, they stand for the weights' file. */
@@ -478,9 +483,10 @@ static enum kf_code embed_tables(const struct work *w, json_t *bytes,
 {
 	static const char name[] = "tables.safetensors";
 	enum kf_code code;
+	size_t of_them;
 	char *path;
 
-	if (!table_bytes(w->req->bundle))
+	if (!count_tables(w->req->bundle, &of_them))
 		return KF_OK;
 	code = kf_export_tables(w->req, w->made.path, err);
 	if (!code)
@@ -544,6 +550,7 @@ static enum kf_code make_torch(const struct work *w, struct kf_err *err)
 	enum kf_code code;
 
 	json_object_set_new(w->facts, "place", json_string(w->place));
+	json_object_set_new(w->facts, "single", json_boolean(is_single(w)));
 	code = copy_files(w, dir, copied_torch, KF_COUNT(copied_torch), err);
 	if (!code)
 		code = kf_file_write_in(dir, "problem.py", problem->source,

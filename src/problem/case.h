@@ -1,7 +1,8 @@
 /*
  * case.h - the inputs of a case, however a bundle keeps them. Where it keeps
  * all data they are copied; a condensed one's are made of its kept inputs
- * (docs/bundles.md, "Condensed bundles"), on all processors.
+ * (docs/bundles.md, "Condensed bundles"), on all processors; or a device makes
+ * the same (src/platform/cuda/fresh.c).
  */
 #ifndef KF_PROBLEM_CASE_H
 #define KF_PROBLEM_CASE_H

@@ -149,9 +149,9 @@ static enum kf_code base(struct kf_serve *s, struct kf_err *err)
 	if (!made_list(s) || r->base_bytes > r->window_bytes ||
 	    !lies_in(s, r->window_at, r->base_bytes))
 		return kf_fail(err, KF_E_INPUT, "malformed command");
-	return kf_driver_base(s->driver, s->device, r->base_input,
-			      r->base_offset, s->inputs + r->window_at,
-			      r->base_bytes, err);
+	return tell(s, kf_driver_base(s->driver, s->device, r->base_input,
+				      r->base_offset, s->inputs + r->window_at,
+				      r->base_bytes, err));
 }
 
 /* What is to be made of input i; false: that is malformed. */
@@ -187,8 +187,11 @@ static enum kf_code make(struct kf_serve *s, struct kf_err *err)
 		return kf_fail(err, KF_E_INPUT, "malformed command");
 	made = kf_alloc((in_count + 1) * sizeof(made[0]));
 	for (uint32_t i = 0; i < in_count && !code; i++)
-		if (ask[i].there && !made_of(s, &ask[i], &call.in[i], i,
-					     &made[count++]))
+		if (!ask[i].there)
+			continue;
+		else if (made_of(s, &ask[i], &call.in[i], i, &made[count]))
+			count++;
+		else
 			code = kf_fail(err, KF_E_INPUT, "malformed command");
 	if (!code)
 		code = kf_driver_make(s->driver, s->device, made, count, err);

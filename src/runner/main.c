@@ -22,18 +22,20 @@ static const struct {
 	{ "free", false, kf_runner_free },
 };
 
-/* Those that are there: the supervisor made what will be used, and the rest of
- * large tensors never is. */
+/* Those that are there: the supervisor makes what is used, and much of large
+ * tensors never is. */
 static void take_pages(int fd, unsigned char *data, off_t bytes, bool writable)
 {
-	off_t from = 0, to = 0;
+	off_t from = lseek(fd, 0, SEEK_DATA);
 
-	while (to < bytes && (from = lseek(fd, to, SEEK_DATA)) >= 0) {
-		to = lseek(fd, from, SEEK_HOLE);
+	while (from >= 0 && from < bytes) {
+		off_t to = lseek(fd, from, SEEK_HOLE);
+
 		if (to <= from)
 			break;
 		kf_parallel_make_pages(data + from, (size_t)(to - from),
 				       writable);
+		from = lseek(fd, to, SEEK_DATA);
 	}
 }
 

@@ -14,6 +14,7 @@
 
 #include "../standin/libcuda.h"
 #include "platform/cuda/cuda.h"
+#include "problem/case.h"
 
 /* --- values --------------------------------------------------------------- */
 
@@ -109,7 +110,7 @@ static void test_sums_and_stretches_come_back(void **state)
 static void call_made(struct world *w, const struct kf_made *made)
 {
 	struct kf_err err = { 0 };
-	uint64_t changed;
+	uint64_t changed = 0;
 
 	/* Of no use there, and so not brought. */
 	memset(inputs_of(w), 0xff, FLOATS_BYTES);
@@ -181,12 +182,141 @@ static void test_inputs_are_made_there(void **state)
 	world_release(&w);
 }
 
+/* Several chunks, the last not whole, and rows that end within them: the very
+ * bytes that are made here. */
+#define LONG_ROW	4099
+#define LONG_COUNT	(3 * LONG_ROW)
+#define LONG_BYTES	(LONG_COUNT * 4u)
+#define LONG_WEIGHT_AT	(16u << 12)
+#define LONG_INPUTS	(LONG_WEIGHT_AT + 4096u)
+#define LONG_OUTPUTS	(LONG_WEIGHT_AT + 8192u)
+
+static void long_world(struct world *w, struct fixture *f)
+{
+	static const bool there = true;
+
+	world_init(w, f);
+	munmap((void *)(uintptr_t)w->memory.inputs, INPUTS_BYTES);
+	munmap(w->memory.outputs, OUTPUTS_BYTES);
+	w->memory = (struct kf_shared_memory) {
+		.inputs = shared_block(LONG_INPUTS),
+		.inputs_bytes = LONG_INPUTS,
+		.outputs = shared_block(LONG_OUTPUTS),
+		.outputs_bytes = LONG_OUTPUTS,
+		.made = &there,
+	};
+	w->in.data = (void *)(uintptr_t)w->memory.inputs;
+	w->weight.data = (char *)w->in.data + LONG_WEIGHT_AT;
+	w->out.data = (char *)w->memory.outputs + 4096;
+	w->in.shape[0] = w->out.shape[0] = LONG_COUNT;
+	w->plans.forward.buffer[IN].bytes = LONG_BYTES;
+	w->plans.forward.buffer[OUT].bytes = LONG_BYTES;
+	plan_copy(&w->plans.forward, OUT, 0, IN, 0, LONG_BYTES);
+	world_start(w);
+}
+
+static void long_call(struct world *w, const char *kind, const float *base,
+		      const struct kf_fresh *fresh)
+{
+	static float want[LONG_COUNT];
+	struct kf_tensor_info info = { .dtype = KF_F32, .rank = 2,
+		.shape = { 3, LONG_ROW }, .numel = LONG_COUNT,
+		.bytes = LONG_BYTES };
+	const struct kf_bundle bundle = { .in = &info, .in_count = 1 };
+	const void *in[] = { base };
+	struct kf_fresh copy = *fresh;
+	const struct kf_case kase = { .kind = kind, .in = in, .fresh = &copy };
+	struct kf_made made = { 0, fresh->column, fresh->row, fresh->shift,
+				0, 0 };
+	struct kf_err err = { 0 };
+	int64_t row, from;
+	uint64_t changed = 0;
+
+	if (kf_case_tail(&bundle, &kase, 0, &row, &from)) {
+		made.tail = (uint64_t)row;
+		made.tail_from = (uint64_t)from;
+	}
+	assert_int_equal(made.tail > 0, strcmp(kind, "tail") == 0);
+	kf_case_input(&bundle, &kase, 0, want);
+	if (kf_driver_make(w->f->driver, w->dev, &made, 1, &err) ||
+	    world_try(w, &changed, &err))
+		fail_msg("%s", err.text);
+	assert_true(changed == UINT64_MAX);
+	assert_memory_equal(w->out.data, want, LONG_BYTES);
+}
+
+static void test_inputs_made_there_are_those_made_here(void **state)
+{
+	static float base[LONG_COUNT], column[KF_SUMS_CHUNK];
+	float row[4];
+	const struct kf_fresh fresh = { column, row, 0.03125 + 1e-9 };
+	const struct kf_fresh as_is = { NULL, NULL, 0 };
+	struct kf_rng rng = { 11 };
+	struct kf_err err = { 0 };
+	struct world w;
+
+	for (size_t i = 0; i < LONG_COUNT; i++)
+		base[i] = (float)kf_rng_below(&rng, 1u << 24) / 4096 - 2000;
+	base[5] = 1e-42f;	/* subnormal, and nearly too large */
+	base[6] = 3e38f;
+	for (size_t i = 0; i < KF_SUMS_CHUNK; i++)
+		column[i] = 0.875f + (float)kf_rng_below(&rng, 512) / 4096;
+	for (size_t i = 0; i < KF_COUNT(row); i++)
+		row[i] = 0.875f + (float)kf_rng_below(&rng, 512) / 4096;
+	long_world(&w, *state);
+	if (kf_driver_base(w.f->driver, w.dev, 0, 0, base, LONG_BYTES, &err))
+		fail_msg("%s", err.text);
+	long_call(&w, "stock", base, &fresh);
+	long_call(&w, "tail", base, &fresh);
+	long_call(&w, "declared", base, &as_is);
+	munmap((void *)(uintptr_t)w.memory.inputs, LONG_INPUTS);
+	munmap(w.memory.outputs, LONG_OUTPUTS);
+	w.memory.inputs = shared_block(INPUTS_BYTES);
+	w.memory.outputs = shared_block(OUTPUTS_BYTES);
+	world_release(&w);
+}
+
+/* What runs in kf_prepare, whose time does not count, finds neither what inputs
+ * are made of nor the last ones. */
+static void test_prepare_finds_no_inputs(void **state)
+{
+	static const bool there = true;
+	static float base[COUNT];
+	static unsigned char inputs[INPUTS_BYTES], bases[FLOATS_BYTES];
+	struct kf_made made = { .input = 0 };
+	struct kf_err err = { 0 };
+	struct world w;
+
+	for (unsigned i = 0; i < COUNT; i++)
+		base[i] = 3;
+	world_init(&w, *state);
+	w.memory.made = &there;
+	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
+	world_start(&w);
+	give_base(&w, base);
+	call_made(&w, &made);
+	if (world_prepare(&w, &err))
+		fail_msg("%s", err.text);
+	if (w.dev->api.copy_to_host(inputs, w.dev->arena[KF_TWOPART_INPUTS],
+				    FLOATS_BYTES, w.dev->stream) ||
+	    w.dev->api.copy_to_host(bases, w.dev->arena[KF_TWOPART_BASE],
+				    FLOATS_BYTES, w.dev->stream) ||
+	    w.dev->api.stream_synchronize(w.dev->stream))
+		fail_msg("they cannot be read back");
+	for (unsigned i = 0; i < FLOATS_BYTES; i++)
+		assert_true(inputs[i] == 0 && bases[i] == 0);
+	give_base(&w, base);
+	call_made(&w, &made);
+	assert_memory_equal(outputs_of(&w), base, FLOATS_BYTES);
+	world_release(&w);
+}
+
 static void test_what_inputs_are_made_of_is_looked_after(void **state)
 {
 	static const bool there = true;
 	static float base[COUNT];
 	struct kf_made made = { .input = 0 };
-	uint64_t changed, at = 4 * 77 + 1;
+	uint64_t changed = 0, at = 4 * 77 + 1;
 	struct kf_err err = { 0 };
 	struct world w;
 
@@ -1317,6 +1447,8 @@ static const struct CMUnitTest cases[] = {
 	CASE(values_are_right_with_fresh_data),
 	CASE(sums_and_stretches_come_back),
 	CASE(inputs_are_made_there),
+	CASE(inputs_made_there_are_those_made_here),
+	CASE(prepare_finds_no_inputs),
 	CASE(what_inputs_are_made_of_is_looked_after),
 	CASE(order_and_scratch),
 	CASE(scratch_is_poisoned_before_every_call),

@@ -276,6 +276,9 @@ static void test_table_is_complete(void **state)
 	assert_true(!d->attach || d->two_part || d->in_process);
 	assert_int_equal(!!d->upload, !!d->attach);
 	assert_int_equal(!!d->download, !!d->attach);
+	assert_true(d->attach || !d->sum);
+	assert_true(d->attach || !d->make);
+	assert_int_equal(!!d->base, !!d->make);
 	assert_true(d->fault || !d->attach);
 	assert_true(!d->fault || d->attach || d->tidy);
 	assert_int_equal(!!d->device_ns, d->two_part);

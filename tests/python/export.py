@@ -401,6 +401,34 @@ def test_one_source_file_for_kernelbench(package):
     assert torch.is_grad_enabled() and not new(*inputs).requires_grad
 
 
+def test_one_source_file_takes_no_other_folder(package):
+    """Another export has files of these names."""
+    source = pathlib.Path(package.__file__).parent
+    text = (source / "kernelbench.py").read_text()
+    with tempfile.TemporaryDirectory() as scratch:
+        other = pathlib.Path(scratch) / "other"
+        subprocess.run(["cp", "-r", str(source), str(other)], check=True)
+        manifest = other / "c" / "kforge-export.json"
+        facts = json.loads(manifest.read_text())
+        facts["program"] = "0" * 64
+        manifest.write_text(json.dumps(facts))
+        (other / "__init__.py").write_text("raise RuntimeError('this one')")
+        (other / "kernelbench.py").write_text(text)
+        scope = {"__file__": str(other / "kernelbench.py")}
+        exec(compile(text, scope["__file__"], "exec"), scope)
+        assert scope["ModelNew"]
+        lost = text.replace(json.dumps(str(source.resolve())), '"/nowhere"')
+        assert lost != text
+        name = lost.split('name = "')[1].split('"')[0]
+        sys.modules.pop(name)
+        try:
+            exec(compile(lost, scope["__file__"], "exec"), scope)
+        except ImportError as why:
+            assert "set KFORGE_EXPORT to its folder" in str(why), why
+        else:
+            raise AssertionError("another folder was taken")
+
+
 def test_a_library_that_does_not_load_is_built_again(package):
     source = pathlib.Path(package.__file__).parent
     with tempfile.TemporaryDirectory() as scratch:

@@ -210,8 +210,8 @@ static int run_misaligned(void *const *arg, const struct kf_cuda_launch *launch)
  * is seen. */
 static int run_digest(void *const *arg, const struct kf_cuda_launch *launch)
 {
-	const unsigned char *in = pointer(u64(arg[0]));
-	uint64_t bytes = u64(arg[1]) * 16, chunk = UINT64_C(256) << 10;
+	const uint64_t *in = pointer(u64(arg[0]));
+	uint64_t words = u64(arg[1]) * 2, chunk = (UINT64_C(256) << 10) / 8;
 	uint64_t *out = pointer(u64(arg[2]));
 
 	/* An ill device computes, but not what it is told to. */
@@ -220,7 +220,7 @@ static int run_digest(void *const *arg, const struct kf_cuda_launch *launch)
 	for (unsigned k = 0; k < launch->grid[0]; k++) {
 		uint64_t h = UINT64_C(0xcbf29ce484222325);
 
-		for (uint64_t i = k * chunk; i < bytes && i < (k + 1) * chunk;
+		for (uint64_t i = k * chunk; i < words && i < (k + 1) * chunk;
 		     i++)
 			h = (h ^ in[i]) * UINT64_C(0x100000001b3);
 		out[k] += h;

@@ -515,9 +515,16 @@ static int push(struct stream *s, const struct op *op)
 static void fill(const struct op *op)
 {
 	unsigned char *to = pointer(op->to);
+	uint64_t done = op->width;
 
-	for (uint64_t i = 0; i < op->bytes; i += op->width, to += op->pitch)
-		memcpy(to, &op->value, op->width);
+	memcpy(to, &op->value, op->width);
+	if (op->pitch == op->width)	/* what is there once more, doubled */
+		for (; done < op->bytes; done *= 2)
+			memcpy(to + done, to, done < op->bytes - done ? done :
+			       op->bytes - done);
+	for (; done < op->bytes; done += op->width)
+		memcpy(to + done / op->width * op->pitch, &op->value,
+		       op->width);
 }
 
 /* The stand-in for CUPTI, if this process has opened it, hears of it all. */

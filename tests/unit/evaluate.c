@@ -320,6 +320,18 @@ bool kf_worker_makes(const struct kf_worker *worker, size_t i)
 	return false;
 }
 
+bool kf_worker_makes_any(const struct kf_worker *worker)
+{
+	(void)worker;
+	return false;
+}
+
+bool kf_worker_lacks_bases(const struct kf_worker *worker)
+{
+	(void)worker;
+	return false;
+}
+
 enum kf_code kf_worker_give(struct kf_worker *worker,
 			    const struct kf_bundle *bundle,
 			    struct kf_call_end *end, struct kf_err *err)

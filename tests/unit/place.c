@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "evaluate/place.h"
@@ -80,6 +81,8 @@ static struct kf_tensor_info floats(char *name, int64_t count)
 		.rank = 1, .shape = { count }, .numel = count,
 		.bytes = sizeof(float) * (size_t)count };
 }
+
+#define LARGE (1 << 18)
 
 static void test_a_changed_byte_is_found_in_its_tensor(void **state)
 {
@@ -154,12 +157,61 @@ static void test_a_devices_clock_that_lags_is_doubted(void **state)
 			fail_msg("row %zu", i);
 }
 
+/* Of what a device makes, and adds up, nothing has pages here: only what is
+ * brought to it, a part at a time, and what comes back. */
+static void test_what_is_elsewhere_takes_no_memory(void **state)
+{
+	static float base[LARGE], other[2][LARGE];
+	static int32_t ints[LARGE];
+	char a[] = "a", i[] = "i", b[] = "b", z[] = "z";
+	struct kf_tensor_info in[] = { floats(a, LARGE), floats(i, LARGE),
+				       floats(b, LARGE) };
+	struct kf_tensor_info out = floats(z, LARGE);
+	const void *first[] = { base, ints, other[0] };
+	const void *second[] = { base, ints, other[1] };
+	struct kf_digest digest = { .window_count = 1, .window = 100 };
+	struct kf_case set = { .in = first, .digest = &digest };
+	struct kf_case stock = { .in = second, .digest = &digest };
+	struct kf_bundle bundle = { .in = in, .in_count = 3, .out = &out,
+		.out_count = 1, .set = &set, .set_count = 1, .stock = &stock,
+		.stock_count = 1, .condensed = true };
+	const struct kf_arena_spec spec = { .driver = "null",
+		.device = "null:0", .memory_max = 4096, .summed = true,
+		.made = true };
+	struct kf_arena arena;
+	struct kf_err err = { 0 };
+	struct stat status;
+	size_t done = 0;
+
+	(void)state;
+	in[1].dtype = KF_I32;
+	assert_int_equal(kf_arena_base_bytes(&bundle), sizeof(base));
+	assert_int_equal(kf_arena_init(&arena, &bundle, &spec, &err), KF_OK);
+	assert_true(arena.summed && arena.made[0]);
+	assert_false(arena.made[1] || arena.made[2]);
+	/* The window is as large as the base; of it a page more or less. */
+	assert_int_equal(fstat(arena.inputs.fd, &status), 0);
+	assert_true(status.st_blocks * 512 < 4 * (off_t)sizeof(base));
+	assert_true(arena.inputs.bytes > 4 * sizeof(base));
+	assert_int_equal(fstat(arena.outputs.fd, &status), 0);
+	assert_true(status.st_blocks * 512 < (off_t)sizeof(base) / 4);
+	while (done < sizeof(base))
+		done += kf_arena_give(&arena, &bundle, 0, done);
+	assert_int_equal(done, sizeof(base));
+	assert_int_equal(kf_arena_give(&arena, &bundle, 0, done), 0);
+	kf_arena_given(&arena);
+	kf_arena_release(&arena);
+	bundle.condensed = false;
+	assert_int_equal(kf_arena_base_bytes(&bundle), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_drivers_variables_come_first),
 		cmocka_unit_test(test_what_is_shown_is_shown_once),
 		cmocka_unit_test(test_a_changed_byte_is_found_in_its_tensor),
+		cmocka_unit_test(test_what_is_elsewhere_takes_no_memory),
 		cmocka_unit_test(test_a_devices_clock_is_held_against_ours),
 		cmocka_unit_test(test_a_devices_clock_that_lags_is_doubted),
 	};

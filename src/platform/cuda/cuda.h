@@ -11,9 +11,11 @@
  *	device.c     open, attach, upload, download, close
  *	memory.c     arenas, their patterns, guards and digests
  *	sums.c       sums of large outputs, and stretches of them
+ *	fresh.c      large inputs, made of their bases
  *	load.c       a module and its lists; check.c: does the device do them?
  *	replay.c     prepare, forward: the launch list again, timed
- *	tools.c      kernels of our own: a digest of memory, peaks
+ *	tools.c      kernels of our own: a digest of memory, sums, large
+ *	             inputs, peaks
  *	fault.c      what a program did wrong, in sentences
  *	sanitize.c   the words of compute-sanitizer
  *	nvml.c       how fast a device runs
@@ -199,7 +201,6 @@ struct kf_device {
 	uint64_t *base_of;		/* owned; [inputs], within the arena */
 	uint64_t column_at, column_bytes;	/* device memory: a column and
 						   the most rows */
-	void *fresh_module, *fresh;
 	struct kf_made *made;		/* owned, with columns and rows: of the
 					   last call */
 	size_t made_count;
@@ -263,7 +264,8 @@ int kf_cuda_between_made(struct kf_device *dev,
 			 int (*move)(struct kf_device *dev, uint64_t from,
 				     uint64_t bytes));
 /* fresh.c. attach's part where shared.made says so; as in the table; what the
- * last make made, once more, waited for; and what close has to do. */
+ * last make made, once more, waited for; queued, where bases are, nothing of
+ * them and of what was made of them any more; and what close has to do. */
 KF_MUST_CHECK enum kf_code kf_cuda_fresh_room(struct kf_device *dev,
 					      struct kf_err *err);
 enum kf_code kf_cuda_base(struct kf_device *dev, uint32_t input,
@@ -272,6 +274,7 @@ enum kf_code kf_cuda_base(struct kf_device *dev, uint32_t input,
 enum kf_code kf_cuda_make(struct kf_device *dev, const struct kf_made *made,
 			  size_t count, struct kf_err *err);
 int kf_cuda_make_again(struct kf_device *dev);
+int kf_cuda_forget_bases(struct kf_device *dev);
 void kf_cuda_fresh_release(struct kf_device *dev);
 /* The end of both: what of memory that is not its own did the program change?
  * *changed as in download; the rest is the device's fault. */

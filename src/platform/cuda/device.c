@@ -376,9 +376,6 @@ static enum kf_code find_change(struct kf_device *dev, size_t chunk,
 	return kf_cuda_check(&dev->api, result, "read back inputs", err);
 }
 
-static const char *const kept_words = "memory that kf_prepare keeps, which it "
-	"may only read";
-
 static enum kf_code check_arena(struct kf_device *dev,
 				enum kf_twopart_arena arena,
 				const struct kf_cuda_digest *digest,
@@ -396,22 +393,24 @@ static enum kf_code check_arena(struct kf_device *dev,
 	return code;
 }
 
+/* What inputs are made of first: find_change makes them again. */
 static enum kf_code check_given(struct kf_device *dev, uint64_t *changed,
 				struct kf_err *err)
 {
 	size_t chunk;
-	enum kf_code code;
+	enum kf_code code = check_arena(dev, KF_TWOPART_BASE, &dev->base,
+					"memory that is not its own", err);
 
+	if (code || dev->fault[0])
+		return code;
 	code = kf_cuda_digest_compare(dev, KF_TWOPART_INPUTS, &dev->inputs,
 				      &chunk, err);
 	if (!code && chunk < dev->inputs.count)
 		code = find_change(dev, chunk, changed, err);
 	if (!code)
 		code = check_arena(dev, KF_TWOPART_KEPT, &dev->kept,
-				   kept_words, err);
-	if (!code && !dev->fault[0])
-		code = check_arena(dev, KF_TWOPART_BASE, &dev->base,
-				   "memory that is not its own", err);
+				   "memory that kf_prepare keeps, which it may "
+				   "only read", err);
 	return code;
 }
 

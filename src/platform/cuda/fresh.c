@@ -39,7 +39,6 @@ enum kf_code kf_cuda_fresh_room(struct kf_device *dev, struct kf_err *err)
 	size_t count = dev->tensors.bytes.in_count;
 	uint64_t bytes = 0, most = 0;
 	enum kf_code code;
-	int result;
 
 	dev->base_of = kf_alloc((count + 1) * sizeof(dev->base_of[0]));
 	for (uint32_t i = 0; i < count; i++) {
@@ -52,17 +51,23 @@ enum kf_code kf_cuda_fresh_room(struct kf_device *dev, struct kf_err *err)
 			most = kf_sums_chunks(numel_of(dev, i));
 	}
 	code = kf_cuda_arena_alloc(dev, KF_TWOPART_BASE, bytes, err);
-	if (!code)
-		code = make_room(dev, most, err);
-	if (code)
-		return code;
-	result = dev->api.module_load(&dev->fresh_module, kf_cuda_fresh_ptx);
-	if (!result)
-		result = dev->api.module_function(&dev->fresh,
-						  dev->fresh_module,
-						  "kf_fresh");
-	return kf_cuda_check(&dev->api, result, "assemble kforge's own kernels",
-			     err);
+	return code ? code : make_room(dev, most, err);
+}
+
+int kf_cuda_forget_bases(struct kf_device *dev)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	int result = 0;
+
+	dev->base.count = 0;
+	if (dev->arena[KF_TWOPART_BASE])
+		result = api->fill8(dev->arena[KF_TWOPART_BASE], 0,
+				    dev->arena_bytes[KF_TWOPART_BASE],
+				    dev->stream);
+	if (!result && dev->arena[KF_TWOPART_BASE])
+		result = api->fill8(dev->arena[KF_TWOPART_INPUTS], 0,
+				    dev->tensors.weights_from, dev->stream);
+	return result;
 }
 
 /* Waits: the next part may take this one's place. */
@@ -129,7 +134,8 @@ static void keep(struct kf_device *dev, const struct kf_made *made,
 
 /* --- making --------------------------------------------------------------- */
 
-static int make_one(struct kf_device *dev, const struct kf_made *m)
+static int make_one(struct kf_device *dev, void *kernel,
+		    const struct kf_made *m)
 {
 	const struct kf_cuda_api *api = &dev->api;
 	uint64_t from = dev->arena[KF_TWOPART_BASE] + dev->base_of[m->input];
@@ -159,21 +165,30 @@ static int make_one(struct kf_device *dev, const struct kf_made *m)
 		result = api->copy_to_device(row, m->row, chunks * ELEMENT,
 					     dev->stream);
 	if (!result)
-		result = api->launch(&launch, dev->fresh, parameter, NULL);
+		result = api->launch(&launch, kernel, parameter, NULL);
 	return result ? result : api->stream_synchronize(dev->stream);
 }
 
+/* The kernel is loaded for this alone, as that of sums is (sums.c). */
 int kf_cuda_make_again(struct kf_device *dev)
 {
+	const struct kf_cuda_api *api = &dev->api;
+	void *module = NULL, *kernel = NULL;
 	int result = 0;
 
+	if (dev->made_count)
+		result = api->module_load(&module, kf_cuda_fresh_ptx);
+	if (!result && module)
+		result = api->module_function(&kernel, module, "kf_fresh");
 	for (size_t i = 0; i < dev->made_count && !result; i++)
-		result = make_one(dev, &dev->made[i]);
+		result = make_one(dev, kernel, &dev->made[i]);
+	if (module)
+		api->module_unload(module);
 	/* Nobody's but ours, as signs are. */
 	if (!result && dev->made_count)
-		result = dev->api.fill8(dev->column_at, 0, dev->column_bytes,
-					dev->stream);
-	return result ? result : dev->api.stream_synchronize(dev->stream);
+		result = api->fill8(dev->column_at, 0, dev->column_bytes,
+				    dev->stream);
+	return result ? result : api->stream_synchronize(dev->stream);
 }
 
 static size_t count_made(const struct kf_device *dev)
@@ -214,8 +229,6 @@ void kf_cuda_fresh_release(struct kf_device *dev)
 {
 	if (dev->column_at)
 		dev->api.memory_free(dev->column_at);
-	if (dev->fresh_module)
-		dev->api.module_unload(dev->fresh_module);
 	forget(dev);
 	free(dev->base_of);
 	dev->base_of = NULL;

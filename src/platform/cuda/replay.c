@@ -386,6 +386,9 @@ enum kf_code kf_cuda_prepare(struct kf_device *dev, struct kf_call *call,
 	if (!code)
 		code = fresh_module(dev, err);
 	if (!code)
+		code = kf_cuda_check(&dev->api, kf_cuda_forget_bases(dev),
+				     "fill device memory", err);
+	if (!code)
 		code = kf_cuda_bring_weights(dev, err);
 	if (code || !dev->program.plans.has_prepare)
 		return code;
