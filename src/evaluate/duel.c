@@ -54,6 +54,9 @@ static enum kf_code open_side(struct duel *d, size_t i, struct kf_err *err)
 	s->req.call_count_fixed = 0;
 	kf_judgement_init(&s->req, &s->verdict, j);
 	code = kf_judgement_open(j, err);
+	/* There may be room for the first of them alone, whose pauses would be
+	 * shorter. */
+	j->shared.inputs_here = true;
 	if (!code)
 		code = kf_session_shared_fill(&j->shared,
 					      program->artefact_path,

@@ -78,7 +78,7 @@ struct kf_session_shared {
 	struct kf_nursery nursery;	/* owned; of those */
 	bool device_clock;		/* times are the device's own */
 	bool has_threads;		/* the program names what makes them */
-	bool inputs_here;		/* the device had no room to make them */
+	bool inputs_here;		/* no device is to make them */
 };
 KF_MUST_CHECK enum kf_code kf_session_shared_init(
 		struct kf_session_shared *shared,
