@@ -1415,6 +1415,50 @@ static void test_graphs_are_made_once(void **state)
 	world_release(&w);
 }
 
+static void made_world(struct world *w, struct fixture *f, float *base)
+{
+	static const bool there = true;
+
+	world_init(w, f);
+	w->memory.made = &there;
+	add_axpb(&w->plans.forward, IN, OUT, 1, 0);
+	world_start(w);
+	for (unsigned i = 0; i < COUNT; i++)
+		base[i] = (float)i;
+	give_base(w, base);
+}
+
+/* And loaded for each call, by a driver that cannot keep it as well. */
+static void test_code_of_ours_is_assembled_once(void **state)
+{
+	static const char *const broken[] = {
+		NULL, "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete",
+	};
+	const struct kf_made made = { .input = 0 };
+	struct standin s = standin_control();
+	static float base[COUNT];
+	unsigned linked, loaded;
+	struct world w;
+
+	for (size_t k = 0; k < KF_COUNT(broken); k++) {
+		made_world(&w, *state, base);
+		if (broken[k])
+			s.break_entry(broken[k], 0, 801);
+		linked = s.calls("cuLinkComplete");
+		loaded = s.calls("cuModuleLoadData");
+		for (int i = 0; i < 3; i++) {
+			call_made(&w, &made);
+			assert_memory_equal(outputs_of(&w), base,
+					    FLOATS_BYTES);
+		}
+		assert_int_equal(s.calls("cuLinkComplete") - linked,
+				 k == 0 || k == 3);
+		assert_int_equal(s.calls("cuModuleLoadData") - loaded, 3);
+		world_release(&w);
+		s.reset();
+	}
+}
+
 static void explicit_cluster(struct kf_plan *p)
 {
 	plan_launch(p, "explicit_cluster", 4, 32);
@@ -1494,6 +1538,7 @@ static const struct CMUnitTest standin_cases[] = {
 	CASE(pytorch_is_shown_one_device),
 	CASE(memory_that_cannot_be_pinned_is_copied),
 	CASE(graphs_are_made_once),
+	CASE(code_of_ours_is_assembled_once),
 	CASE(a_kernel_that_wants_clusters_says_so),
 };
 

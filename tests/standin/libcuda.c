@@ -24,6 +24,7 @@
 #define NAME_BYTES	64
 #define BLOCKS_MAX	4096
 #define INVALID_HANDLE	400
+#define LINK_BYTES	16384
 #define DEADLOCK	999	/* of ours: a wait that nothing ends */
 
 #define RELEASE()	((void)standin_release(__func__))
@@ -341,6 +342,51 @@ ENTRY(cuModuleLoadData, void **module, const char *image)
 		add_lines(m, image);
 	*module = m;
 	return 0;
+}
+
+/* --- links: the text once more -------------------------------------------- */
+
+ENTRY(cuLinkCreate_v2, unsigned options, int *option, void **value,
+      void **link)
+{
+	(void)options;
+	(void)option;
+	(void)value;
+	ENTER();
+	*link = alive(LINK_BYTES);
+	return 0;
+}
+
+ENTRY(cuLinkAddData_v2, void *link, int type, void *data, size_t bytes,
+      const char *name, unsigned options, int *option, void **value)
+{
+	const char *text = data;
+
+	(void)name;
+	(void)options;
+	(void)option;
+	(void)value;
+	ENTER();
+	if (type != KF_CUDA_INPUT_PTX || bytes > LINK_BYTES ||
+	    !bytes || text[bytes - 1])
+		return KF_CUDA_INVALID_VALUE;
+	memcpy(link, data, bytes);
+	return 0;
+}
+
+ENTRY(cuLinkComplete, void *link, void **image, size_t *bytes)
+{
+	ENTER();
+	*image = link;
+	*bytes = strlen(link) + 1;
+	return 0;
+}
+
+ENTRY(cuLinkDestroy, void *link)
+{
+	RELEASE();
+	dead(link);
+	return world.fault;
 }
 
 ENTRY(cuModuleUnload, void *module)

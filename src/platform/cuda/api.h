@@ -98,6 +98,7 @@ enum {
 	KF_CUDA_STREAM_NON_BLOCKING = 1,
 	KF_CUDA_CAPTURE_THREAD_LOCAL = 1,
 	KF_CUDA_WAIT_VALUE_GEQ = 0,
+	KF_CUDA_INPUT_PTX = 1,
 	KF_CUDA_REGISTER_PORTABLE = 1,
 	KF_CUDA_REGISTER_READ_ONLY = 8,
 	KF_CUDA_HOST_ALLOC_DEVICE_MAP = 2,
@@ -166,6 +167,15 @@ struct kf_cuda_api {
 	int (*event_destroy)(void *event);
 
 	int (*module_load)(void **module, const void *image);
+	/* Optional. type: KF_CUDA_INPUT_PTX, with its last zero byte. What
+	 * complete gives lives as long as the link. */
+	int (*link_create)(unsigned options, int *option, void **value,
+			   void **link);
+	int (*link_add)(void *link, int type, void *data, size_t bytes,
+			const char *name, unsigned options, int *option,
+			void **value);
+	int (*link_complete)(void *link, void **image, size_t *bytes);
+	int (*link_destroy)(void *link);
 	int (*module_unload)(void *module);
 	int (*module_function)(void **function, void *module,
 			       const char *name);

@@ -15,7 +15,7 @@
  *	load.c       a module and its lists; check.c: does the device do them?
  *	replay.c     prepare, forward: the launch list again, timed
  *	tools.c      kernels of our own: a digest of memory, sums, large
- *	             inputs, peaks
+ *	             inputs, peaks; assembled.c: once for a process
  *	fault.c      what a program did wrong, in sentences
  *	sanitize.c   the words of compute-sanitizer
  *	nvml.c       how fast a device runs
@@ -143,6 +143,19 @@ extern const char kf_cuda_fresh_ptx[];
 #define KF_CUDA_MMA_FLOPS	32768.0
 extern const char kf_cuda_fma_ptx[], kf_cuda_mma_ptx[];
 
+/* --- assembled.c ---------------------------------------------------------- */
+/* Code of ours that is loaded more than once: it is assembled the first time,
+ * where the driver can keep what comes of it. All zero: not yet. */
+struct kf_cuda_code {
+	bool tried;
+	void *link, *image;		/* owned; NULL: the PTX is loaded */
+};
+/* A module of it; NVIDIA's result. */
+int kf_cuda_code_load(const struct kf_cuda_api *api, struct kf_cuda_code *code,
+		      const char *ptx, void **module);
+void kf_cuda_code_release(const struct kf_cuda_api *api,
+			  struct kf_cuda_code *code);
+
 /* --- device.c, load.c, replay.c, fault.c ---------------------------------- */
 
 struct kf_cuda_limits {
@@ -194,6 +207,7 @@ struct kf_device {
 	uint64_t digest_at;		/* device memory */
 	size_t digest_room;		/* chunks */
 	uint64_t sums_at, sums_bytes;	/* device memory; 0: none yet */
+	struct kf_cuda_code sums_code, fresh_code;
 	unsigned char *staging;		/* pinned; KF_CUDA_STAGING_BYTES */
 	struct kf_cuda_digest inputs, kept, base;
 

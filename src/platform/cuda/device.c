@@ -472,6 +472,8 @@ static void give_back(struct kf_device *dev)
 	if (dev->sums_at)
 		api->memory_free(dev->sums_at);
 	kf_cuda_fresh_release(dev);
+	kf_cuda_code_release(api, &dev->fresh_code);
+	kf_cuda_code_release(api, &dev->sums_code);
 	if (dev->registered_in)
 		api->host_unregister(dev->registered_in);
 	if (dev->registered_out)

@@ -177,7 +177,8 @@ int kf_cuda_make_again(struct kf_device *dev)
 	int result = 0;
 
 	if (dev->made_count)
-		result = api->module_load(&module, kf_cuda_fresh_ptx);
+		result = kf_cuda_code_load(api, &dev->fresh_code,
+					   kf_cuda_fresh_ptx, &module);
 	if (!result && module)
 		result = api->module_function(&kernel, module, "kf_fresh");
 	for (size_t i = 0; i < dev->made_count && !result; i++)

@@ -471,6 +471,12 @@ static const struct kf_cuda_entry driver_optional[] = {
 	E(profiler_start, "cuProfilerStart"),
 	E(profiler_stop, "cuProfilerStop"),
 };
+static const struct kf_cuda_entry driver_link[] = {
+	E(link_create, "cuLinkCreate_v2"),
+	E(link_add, "cuLinkAddData_v2"),
+	E(link_complete, "cuLinkComplete"),
+	E(link_destroy, "cuLinkDestroy"),
+};
 #undef E
 
 /* The numbers of devices must mean the same in every process. */
@@ -502,6 +508,8 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 			       OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);
 	(void)kf_cuda_fill_in(api->library, api, driver_optional,
 		      KF_COUNT(driver_optional));
+	(void)kf_cuda_fill_in(api->library, api, driver_link,
+		      KF_COUNT(driver_link));
 	result = api->init(0);
 	api->absent = result == KF_CUDA_NO_DEVICE;
 	if (api->absent)

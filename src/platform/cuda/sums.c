@@ -103,7 +103,8 @@ static int add_all_up(struct kf_device *dev, const struct kf_sums *sums,
 {
 	const struct kf_cuda_api *api = &dev->api;
 	void *module = NULL, *kernel = NULL;
-	int result = api->module_load(&module, kf_cuda_sums_ptx);
+	int result = kf_cuda_code_load(api, &dev->sums_code, kf_cuda_sums_ptx,
+				       &module);
 
 	if (!result)
 		result = api->module_function(&kernel, module, "kf_sums");
