@@ -51,8 +51,8 @@ def verify(scratch, more="", *options, before="", env=None,
     source.write_text(before + SOURCE.replace("// MORE", more))
     return kforge("verify", PROBLEM, source, *FAST, *options, env={
         "KFORGE_CUDA_DRIVER": str(STANDIN / "libcuda.so.1"),
-        "CUDA_HOME": str(toolkit), "CUDA_PATH": "", "PATH": "/usr/bin:/bin",
-        **(env or {})})
+        "CUDA_HOME": str(toolkit), "CUDA_PATH": "", "KFORGE_NVRTC": "",
+        "PATH": "/usr/bin:/bin", **(env or {})})
 
 
 def check(result, state, reason="", words=""):
