@@ -560,22 +560,13 @@ enum kf_code kf_device_take(struct kf_judgement *j, struct kf_err *err)
 	return code;
 }
 
-static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += info[i].bytes;
-	return bytes;
-}
-
 /* What a few small calls take of a device is not worth the wait. */
 static bool disturbs(const struct kf_evaluate_request *req)
 {
 	const struct kf_bundle *b = req->bundle;
 
-	return on_device(req) && bytes_of(b->in, b->in_count) +
-		bytes_of(b->out, b->out_count) > DISTURB_BYTES;
+	return on_device(req) && kf_tensors_bytes(b->in, b->in_count) +
+		kf_tensors_bytes(b->out, b->out_count) > DISTURB_BYTES;
 }
 
 enum kf_code kf_device_share_sets(struct kf_judgement *j,

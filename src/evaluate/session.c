@@ -254,22 +254,13 @@ static enum kf_code begin_worker(struct kf_session_shared *shared,
 	return kf_worker_begin(&spec, out, err);
 }
 
-static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += info[i].bytes;
-	return bytes;
-}
-
 /* A program that does not compile needs none of them, and on a machine whose
  * memory is full they would be in the way. */
 static size_t affordable(const struct kf_bundle *b, size_t count)
 {
-	uint64_t bytes = bytes_of(b->in, b->in_count) +
-		bytes_of(b->weight, b->weight_count) +
-		bytes_of(b->out, b->out_count);
+	uint64_t bytes = kf_tensors_bytes(b->in, b->in_count) +
+		kf_tensors_bytes(b->weight, b->weight_count) +
+		kf_tensors_bytes(b->out, b->out_count);
 	size_t most = bytes > AHEAD_BYTES_ONE ? 0 :
 		bytes > AHEAD_BYTES_TWO ? 1 : KF_SESSIONS_AHEAD;
 

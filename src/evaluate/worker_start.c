@@ -287,15 +287,6 @@ static enum kf_code place(const struct kf_worker_spec *spec,
 	return KF_OK;
 }
 
-static uint64_t bytes_of(const struct kf_tensor_info *info, size_t count)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += info[i].bytes;
-	return bytes;
-}
-
 /* Tensors, bases beside them, and the most that the program may ask for, in
  * half of what is free on the device: others want the rest. What has no room
  * all the same is told when the process gets ready (session.c). */
@@ -304,9 +295,10 @@ static bool has_room(const struct kf_worker_spec *spec)
 	const struct kf_driver *driver = spec->platform->driver;
 	const struct kf_bundle *b = spec->bundle;
 	uint64_t bases = kf_arena_base_bytes(b);
-	uint64_t all = bases + bytes_of(b->in, b->in_count) +
-		bytes_of(b->weight, b->weight_count) +
-		bytes_of(b->out, b->out_count) + spec->limits.memory_bytes;
+	uint64_t all = bases + kf_tensors_bytes(b->in, b->in_count) +
+		kf_tensors_bytes(b->weight, b->weight_count) +
+		kf_tensors_bytes(b->out, b->out_count) +
+		spec->limits.memory_bytes;
 
 	return bases && driver->memory_free &&
 		all <= driver->memory_free(spec->device_id) / 2;

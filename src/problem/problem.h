@@ -135,6 +135,16 @@ struct kf_tensor_info {
 	bool matters;		/* inputs, weights: changing it alone changes
 				   some output, or that was not tried */
 };
+/* Of all of them together. */
+static inline uint64_t kf_tensors_bytes(const struct kf_tensor_info *info,
+					size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += info[i].bytes;
+	return bytes;
+}
 
 /* Why a problem has no bundle. */
 struct kf_refusal {

@@ -106,6 +106,17 @@ static void test_sums_and_stretches_come_back(void **state)
 	world_release(&w);
 }
 
+/* A world whose input the device makes. */
+static void there_init(struct world *w, struct fixture *f)
+{
+	static const bool there = true;
+
+	world_init(w, f);
+	w->memory.made = &there;
+	w->memory.window = w->memory.inputs;
+	w->memory.window_bytes = INPUTS_BYTES;
+}
+
 /* A call whose inputs the device makes; y is x then. */
 static void call_made(struct world *w, const struct kf_made *made)
 {
@@ -140,17 +151,13 @@ static void give_base(struct world *w, const float *base)
 
 static void test_inputs_are_made_there(void **state)
 {
-	static const bool there = true;
 	static float base[COUNT], column[KF_SUMS_CHUNK];
 	const float row[] = { 0.9375f * 1024 };
 	struct kf_made made = { 0, column, row, 0.1, 0, 0 };
 	struct kf_err err = { 0 };
 	struct world w;
 
-	world_init(&w, *state);
-	w.memory.made = &there;
-	w.memory.window = w.memory.inputs;
-	w.memory.window_bytes = INPUTS_BYTES;
+	there_init(&w, *state);
 	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
 	world_start(&w);
 	for (unsigned i = 0; i < COUNT; i++)
@@ -280,7 +287,6 @@ static void test_inputs_made_there_are_those_made_here(void **state)
  * are made of nor the last ones. */
 static void test_prepare_finds_no_inputs(void **state)
 {
-	static const bool there = true;
 	static float base[COUNT];
 	static unsigned char inputs[INPUTS_BYTES], bases[FLOATS_BYTES];
 	struct kf_made made = { .input = 0 };
@@ -289,8 +295,7 @@ static void test_prepare_finds_no_inputs(void **state)
 
 	for (unsigned i = 0; i < COUNT; i++)
 		base[i] = 3;
-	world_init(&w, *state);
-	w.memory.made = &there;
+	there_init(&w, *state);
 	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
 	world_start(&w);
 	give_base(&w, base);
@@ -313,17 +318,13 @@ static void test_prepare_finds_no_inputs(void **state)
 
 static void test_what_inputs_are_made_of_is_looked_after(void **state)
 {
-	static const bool there = true;
 	static float base[COUNT];
 	struct kf_made made = { .input = 0 };
 	uint64_t changed = 0, at = 4 * 77 + 1;
 	struct kf_err err = { 0 };
 	struct world w;
 
-	world_init(&w, *state);
-	w.memory.made = &there;
-	w.memory.window = w.memory.inputs;
-	w.memory.window_bytes = INPUTS_BYTES;
+	there_init(&w, *state);
 	add_axpb(&w.plans.forward, IN, OUT, 1, 0);
 	add_poke(&w.plans.forward, IN, (int64_t)at, 0x55);
 	world_start(&w);
@@ -1417,10 +1418,7 @@ static void test_graphs_are_made_once(void **state)
 
 static void made_world(struct world *w, struct fixture *f, float *base)
 {
-	static const bool there = true;
-
-	world_init(w, f);
-	w->memory.made = &there;
+	there_init(w, f);
 	add_axpb(&w->plans.forward, IN, OUT, 1, 0);
 	world_start(w);
 	for (unsigned i = 0; i < COUNT; i++)
