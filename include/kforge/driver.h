@@ -314,12 +314,11 @@ struct kf_driver {
 	 *
 	 * Order: open, attach, load; prepare whenever weights change, and base
 	 * after it; then make, upload, forward, download or sum for each call,
-	 * and tidy. All of
-	 * these are NULL where two_part is false, and all but base, make and
-	 * sum are there where it is true. But a driver whose programs have host
-	 * code of their own may have attach, upload, download and fault for the
-	 * same order of calls: then kforge-runner free runs it, with in_process
-	 * true.
+	 * and tidy. All of these are NULL where two_part is false, and all but
+	 * base, make and sum are there where it is true. But a driver whose
+	 * programs have host code of their own may have attach, upload,
+	 * download and fault for the same order of calls: then kforge-runner
+	 * free runs it, with in_process true.
 	 */
 	bool two_part;
 	/* tensors has the tensors of every call that follows, in m. The driver

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
-#include "problem/case.h"
 #include "evaluate/weaken.h"
+#include "problem/case.h"
 
 /*
  * What outputs hold before a call, in turn; both halves of a pattern are the
@@ -109,23 +109,35 @@ static struct kf_shared *part_of(struct kf_arena *a, size_t which)
 	return part[which];
 }
 
-static void make_part(void *arg, size_t which)
+/* Up to the last input that a device makes; returns where it ends. The page
+ * that an input ends in is made with what lies beside it. */
+static size_t make_between(struct kf_arena *a)
 {
-	struct kf_arena *a = arg;
-	struct kf_shared *s = part_of(a, which);
-	size_t from = s == &a->outputs && a->summed ? outputs_end(a) : 0;
+	size_t from = 0;
 
-	/* The page that an input ends in is made with what lies beside it. */
-	for (size_t i = 0; s == &a->inputs && a->made && i < a->in_count; i++) {
+	for (size_t i = 0; i < a->in_count; i++) {
 		size_t begin = rounded(a->in[i].offset, PAGE);
 
 		if (!a->made[i])
 			continue;
 		if (begin > from)
-			kf_parallel_make_pages(s->data + from, begin - from,
-					       true);
+			kf_parallel_make_pages(a->inputs.data + from,
+					       begin - from, true);
 		from = (a->in[i].offset + a->in[i].bytes) / PAGE * PAGE;
 	}
+	return from;
+}
+
+static void make_part(void *arg, size_t which)
+{
+	struct kf_arena *a = arg;
+	struct kf_shared *s = part_of(a, which);
+	size_t from = 0;
+
+	if (s == &a->inputs && a->made)
+		from = make_between(a);
+	else if (s == &a->outputs && a->summed)
+		from = outputs_end(a);
 	kf_parallel_make_pages(s->data + from, s->bytes - from, true);
 }
 

@@ -258,9 +258,7 @@ static enum kf_code begin_worker(struct kf_session_shared *shared,
  * memory is full they would be in the way. */
 static size_t affordable(const struct kf_bundle *b, size_t count)
 {
-	uint64_t bytes = kf_tensors_bytes(b->in, b->in_count) +
-		kf_tensors_bytes(b->weight, b->weight_count) +
-		kf_tensors_bytes(b->out, b->out_count);
+	uint64_t bytes = kf_bundle_bytes(b);
 	size_t most = bytes > AHEAD_BYTES_ONE ? 0 :
 		bytes > AHEAD_BYTES_TWO ? 1 : KF_SESSIONS_AHEAD;
 
@@ -324,6 +322,15 @@ static enum kf_code take_worker(struct kf_session_shared *shared,
 	return code ? code : kf_worker_load(*out, end, err);
 }
 
+static enum kf_code start_worker(struct kf_session_shared *shared,
+				 struct kf_worker **out,
+				 struct kf_call_end *end, struct kf_err *err)
+{
+	enum kf_code code = begin_worker(shared, out, err);
+
+	return code ? code : kf_worker_load(*out, end, err);
+}
+
 /* What inputs are made of may be what the device has no room for, beside what
  * the program asks for or others have: then they are made here. */
 static enum kf_code fresh_worker(struct kf_session_shared *shared,
@@ -331,23 +338,19 @@ static enum kf_code fresh_worker(struct kf_session_shared *shared,
 				 struct kf_call_end *end, struct kf_err *err)
 {
 	struct kf_err why = { 0 };
-	enum kf_code code = begin_worker(shared, out, &why);
+	enum kf_code code = start_worker(shared, out, end, &why);
 
-	if (!code)
-		code = kf_worker_load(*out, end, &why);
-	if (!code || code == KF_E_CANCELED || !*out ||
-	    !kf_worker_makes_any(*out)) {
-		if (code && err)
-			*err = why;
-		return code;
+	if (code && code != KF_E_CANCELED && *out &&
+	    kf_worker_makes_any(*out)) {
+		kf_logf(shared->req->log, KF_LOG_DEBUG, "inputs are made here "
+			"and not on the device: %s", why.text);
+		kf_worker_free(*out);
+		shared->inputs_here = true;
+		code = start_worker(shared, out, end, &why);
 	}
-	kf_logf(shared->req->log, KF_LOG_DEBUG, "inputs are made here and not "
-		"on the device: %s", why.text);
-	kf_worker_free(*out);
-	*out = NULL;
-	shared->inputs_here = true;
-	code = begin_worker(shared, out, err);
-	return code ? code : kf_worker_load(*out, end, err);
+	if (code && err)
+		*err = why;
+	return code;
 }
 
 /* One made ahead may have died meanwhile, or been killed, and one that was

@@ -295,10 +295,7 @@ static bool has_room(const struct kf_worker_spec *spec)
 	const struct kf_driver *driver = spec->platform->driver;
 	const struct kf_bundle *b = spec->bundle;
 	uint64_t bases = kf_arena_base_bytes(b);
-	uint64_t all = bases + kf_tensors_bytes(b->in, b->in_count) +
-		kf_tensors_bytes(b->weight, b->weight_count) +
-		kf_tensors_bytes(b->out, b->out_count) +
-		spec->limits.memory_bytes;
+	uint64_t all = bases + kf_bundle_bytes(b) + spec->limits.memory_bytes;
 
 	return bases && driver->memory_free &&
 		all <= driver->memory_free(spec->device_id) / 2;

@@ -454,27 +454,31 @@ static enum kf_code embed(const struct work *w, const char *file,
 
 /* The values of tables and masks are part of the program; those of weights are
  * not. */
-static size_t count_tables(const struct kf_bundle *bundle, size_t *bytes)
+static bool has_tables(const struct kf_bundle *bundle)
 {
-	size_t count = 0;
+	bool found = false;
 
-	*bytes = 0;
 	for (size_t i = 0; i < bundle->weight_count; i++)
-		if (bundle->weight[i].structural) {
-			*bytes += bundle->weight[i].bytes;
-			count++;
-		}
-	return count;
+		found |= bundle->weight[i].structural;
+	return found;
+}
+
+static size_t table_bytes(const struct kf_bundle *bundle)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < bundle->weight_count; i++)
+		if (bundle->weight[i].structural)
+			bytes += bundle->weight[i].bytes;
+	return bytes;
 }
 
 /* One file holds all of it. With more than that in tables it would be too large
  * to read: it finds the folder then. */
 static bool is_single(const struct work *w)
 {
-	size_t bytes;
-
-	(void)count_tables(w->req->bundle, &bytes);
-	return w->req->platform->driver->two_part && bytes <= TABLES_BYTES;
+	return w->req->platform->driver->two_part &&
+		table_bytes(w->req->bundle) <= TABLES_BYTES;
 }
 
 /* Where only the tables are needed, they stand for the weights' file. */
@@ -483,10 +487,9 @@ static enum kf_code embed_tables(const struct work *w, json_t *bytes,
 {
 	static const char name[] = "tables.safetensors";
 	enum kf_code code;
-	size_t of_them;
 	char *path;
 
-	if (!count_tables(w->req->bundle, &of_them))
+	if (!has_tables(w->req->bundle))
 		return KF_OK;
 	code = kf_export_tables(w->req, w->made.path, err);
 	if (!code)

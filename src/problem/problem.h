@@ -250,6 +250,13 @@ struct kf_bundle {
 	uint64_t took_ns;		/* to make or open it, this time */
 	void *maps;			/* private */
 };
+/* Of its inputs, weights and outputs, once each. */
+static inline uint64_t kf_bundle_bytes(const struct kf_bundle *b)
+{
+	return kf_tensors_bytes(b->in, b->in_count) +
+		kf_tensors_bytes(b->weight, b->weight_count) +
+		kf_tensors_bytes(b->out, b->out_count);
+}
 
 /* Finds the bundle in the cache or makes it. Bad problems are KF_E_INPUT with
  * one sentence (no class Model; exception in forward, with its last line; the

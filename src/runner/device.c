@@ -68,20 +68,23 @@ static enum kf_code download(struct kf_serve *s, struct kf_err *err)
 	return tell(s, code);
 }
 
-/* The supervisor wrote what is asked: our own side, and yet it is looked at. */
+/* Does so much lie in memory of all bytes? The supervisor wrote what is asked:
+ * our own side, and yet it is looked at. */
+static bool lies_in(uint64_t all, uint64_t at, uint64_t count, uint64_t each)
+{
+	return at <= all && (all - at) / each >= count;
+}
+
 static bool fits(const struct kf_serve *s, const struct kf_host_sums *ask,
 		 const struct kf_tensor *out)
 {
 	uint64_t chunks = kf_sums_chunks((uint64_t)kf_numel(out));
-	uint64_t count = (uint64_t)ask->window_count;
 
-	return ask->sign_at <= s->in_bytes &&
-		s->in_bytes - ask->sign_at >= KF_SUMS * KF_SUMS_CHUNK &&
-		ask->window_at <= s->in_bytes &&
-		(s->in_bytes - ask->window_at) / sizeof(int64_t) >= count &&
-		ask->sum_at <= s->out_bytes &&
-		(s->out_bytes - ask->sum_at) / (KF_SUMS * sizeof(double)) >=
-			chunks;
+	return lies_in(s->in_bytes, ask->sign_at, KF_SUMS * KF_SUMS_CHUNK, 1) &&
+		lies_in(s->in_bytes, ask->window_at,
+			(uint64_t)ask->window_count, sizeof(int64_t)) &&
+		lies_in(s->out_bytes, ask->sum_at, chunks,
+			KF_SUMS * sizeof(double));
 }
 
 static enum kf_code sum(struct kf_serve *s, struct kf_err *err)
@@ -94,8 +97,8 @@ static enum kf_code sum(struct kf_serve *s, struct kf_err *err)
 	struct kf_sums *sums;
 	enum kf_code code = KF_OK;
 
-	if (!r->sums_at || r->sums_at > s->in_bytes ||
-	    (s->in_bytes - r->sums_at) / sizeof(*ask) < r->out_count)
+	if (!r->sums_at ||
+	    !lies_in(s->in_bytes, r->sums_at, r->out_count, sizeof(*ask)))
 		return kf_fail(err, KF_E_INPUT, "malformed command");
 	sums = kf_alloc((r->out_count + 1) * sizeof(sums[0]));
 	for (uint32_t i = 0; i < r->out_count && !code; i++) {
@@ -129,17 +132,11 @@ static const struct kf_host_made *made_list(const struct kf_serve *s)
 {
 	const struct kf_host_request *r = s->tensors.request;
 
-	if (!r->made_at || r->made_at > s->in_bytes ||
-	    (s->in_bytes - r->made_at) / sizeof(struct kf_host_made) <
-	    r->in_count)
+	if (!r->made_at || !lies_in(s->in_bytes, r->made_at, r->in_count,
+				    sizeof(struct kf_host_made)))
 		return NULL;
 	return (const struct kf_host_made *)(const void *)
 		(s->inputs + r->made_at);
-}
-
-static bool lies_in(const struct kf_serve *s, uint64_t at, uint64_t bytes)
-{
-	return at <= s->in_bytes && s->in_bytes - at >= bytes;
 }
 
 static enum kf_code base(struct kf_serve *s, struct kf_err *err)
@@ -147,7 +144,7 @@ static enum kf_code base(struct kf_serve *s, struct kf_err *err)
 	const struct kf_host_request *r = s->tensors.request;
 
 	if (!made_list(s) || r->base_bytes > r->window_bytes ||
-	    !lies_in(s, r->window_at, r->base_bytes))
+	    !lies_in(s->in_bytes, r->window_at, r->base_bytes, 1))
 		return kf_fail(err, KF_E_INPUT, "malformed command");
 	return tell(s, kf_driver_base(s->driver, s->device, r->base_input,
 				      r->base_offset, s->inputs + r->window_at,
@@ -170,8 +167,9 @@ static bool made_of(const struct kf_serve *s, const struct kf_host_made *ask,
 	out->column = (const float *)(const void *)(s->inputs +
 						    ask->column_at);
 	out->row = (const float *)(const void *)(s->inputs + ask->row_at);
-	return lies_in(s, ask->column_at, KF_SUMS_CHUNK * sizeof(float)) &&
-		lies_in(s, ask->row_at, chunks * sizeof(float));
+	return lies_in(s->in_bytes, ask->column_at, KF_SUMS_CHUNK,
+		       sizeof(float)) &&
+		lies_in(s->in_bytes, ask->row_at, chunks, sizeof(float));
 }
 
 static enum kf_code make(struct kf_serve *s, struct kf_err *err)
@@ -242,7 +240,8 @@ static enum kf_code attach(struct kf_serve *s, struct kf_err *err)
 	struct kf_call tensors = kf_runner_call(&s->tensors, true);
 
 	if (r->made_at && (!made_list(s) ||
-			   !lies_in(s, r->window_at, r->window_bytes)))
+			   !lies_in(s->in_bytes, r->window_at,
+				    r->window_bytes, 1)))
 		return kf_fail(err, KF_E_INPUT, "malformed request");
 	/* It stays as long as the device is open: for ever. */
 	*memory = (struct kf_shared_memory) {

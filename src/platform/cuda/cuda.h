@@ -308,6 +308,9 @@ extern const struct kf_sanitizer kf_cuda_sanitizer[];
 KF_MUST_CHECK enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 		enum kf_twopart_arena arena, uint64_t bytes,
 		struct kf_err *err);
+/* Memory for ourselves; *at is 0 where "the device has no room" for what. */
+KF_MUST_CHECK enum kf_code kf_cuda_room(struct kf_device *dev, uint64_t *at,
+		uint64_t bytes, const char *what, struct kf_err *err);
 /* Queued: these blocks of scratch get the pattern, kept memory zeros, and the
  * rest of either that of guards. */
 KF_MUST_CHECK enum kf_code kf_cuda_fill_scratch(struct kf_device *dev,

@@ -176,13 +176,10 @@ enum kf_code kf_cuda_attach(struct kf_device *dev,
 		return code;
 	/* Twice the cache, so that nothing of a call before is left in it. */
 	dev->flush_bytes = 2 * (uint64_t)dev->limits.l2_bytes;
-	if (dev->flush_bytes &&
-	    dev->api.memory_alloc(&dev->flush, dev->flush_bytes)) {
-		dev->flush = 0;
-		return kf_fail(err, KF_E_LIMIT, "the device has no room left "
-			       "to flush its cache");
-	}
-	if (m->summed)
+	if (dev->flush_bytes)
+		code = kf_cuda_room(dev, &dev->flush, dev->flush_bytes,
+				    "left to flush its cache", err);
+	if (!code && m->summed)
 		code = kf_cuda_sums_room(dev, err);
 	if (!code && m->made)
 		code = kf_cuda_fresh_room(dev, err);
@@ -335,45 +332,50 @@ enum kf_code kf_cuda_upload(struct kf_device *dev, struct kf_err *err)
 	return kf_cuda_check(api, result, "flush the device's cache", err);
 }
 
-/* A part of the inputs into staging memory, and the same as it was sent, or
- * made, behind it. */
-static int bring_both(struct kf_device *dev, uint64_t from, uint64_t len)
+static enum kf_code send_again(struct kf_device *dev, struct kf_err *err)
 {
-	const struct kf_cuda_api *api = &dev->api;
-	uint64_t at = dev->arena[KF_TWOPART_INPUTS] + from;
-	int result = api->copy_to_host(dev->staging, at, len, dev->stream);
+	int result = kf_cuda_between_made(dev, send_inputs);
+	enum kf_code code;
 
 	if (!result)
-		result = kf_cuda_between_made(dev, send_inputs);
-	if (!result && dev->shared.inputs_bytes > dev->tensors.weights_from)
-		result = send_inputs(dev, dev->tensors.weights_from,
-				     dev->shared.inputs_bytes -
-				     dev->tensors.weights_from);
-	if (!result)
 		result = kf_cuda_make_again(dev);
+	code = kf_cuda_check(&dev->api, result, "copy to the device", err);
+	return code ? code : kf_cuda_bring_weights(dev, err);
+}
+
+static enum kf_code bring_inputs(struct kf_device *dev, uint64_t from,
+				 uint64_t len, unsigned char *to,
+				 struct kf_err *err)
+{
+	const struct kf_cuda_api *api = &dev->api;
+	int result = api->copy_to_host(to, dev->arena[KF_TWOPART_INPUTS] + from,
+				       len, dev->stream);
+
 	if (!result)
-		result = api->copy_to_host(dev->staging + KF_CUDA_DIGEST_CHUNK,
-					   at, len, dev->stream);
-	return result ? result : api->stream_synchronize(dev->stream);
+		result = api->stream_synchronize(dev->stream);
+	return kf_cuda_check(api, result, "read back inputs", err);
 }
 
 /* Where in a chunk the inputs first differ from what was uploaded. */
 static enum kf_code find_change(struct kf_device *dev, size_t chunk,
 				uint64_t *changed, struct kf_err *err)
 {
-	const unsigned char *now = dev->staging;
-	const unsigned char *sent = now + KF_CUDA_DIGEST_CHUNK;
+	unsigned char *now = dev->staging, *sent = now + KF_CUDA_DIGEST_CHUNK;
 	uint64_t from = (uint64_t)chunk * KF_CUDA_DIGEST_CHUNK, len, i = 0;
-	int result;
+	enum kf_code code;
 
 	len = dev->shared.inputs_bytes - from;
 	if (len > KF_CUDA_DIGEST_CHUNK)
 		len = KF_CUDA_DIGEST_CHUNK;
-	result = bring_both(dev, from, len);
-	while (!result && i < len && now[i] == sent[i])
+	code = bring_inputs(dev, from, len, now, err);
+	if (!code)
+		code = send_again(dev, err);
+	if (!code)
+		code = bring_inputs(dev, from, len, sent, err);
+	while (!code && i < len && now[i] == sent[i])
 		i++;
 	*changed = i < len ? from + i : from;
-	return kf_cuda_check(&dev->api, result, "read back inputs", err);
+	return code;
 }
 
 static enum kf_code check_arena(struct kf_device *dev,

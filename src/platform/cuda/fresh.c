@@ -23,17 +23,6 @@ static bool is_made(const struct kf_device *dev, uint32_t input)
 /* --- room ----------------------------------------------------------------- */
 
 /* Columns and rows: of the largest input. */
-static enum kf_code make_room(struct kf_device *dev, uint64_t most,
-			      struct kf_err *err)
-{
-	dev->column_bytes = COLUMN_BYTES + most * ELEMENT;
-	if (!dev->api.memory_alloc(&dev->column_at, dev->column_bytes))
-		return KF_OK;
-	dev->column_at = 0;
-	return kf_fail(err, KF_E_LIMIT, "the device has no room for what "
-		       "inputs are made of");
-}
-
 enum kf_code kf_cuda_fresh_room(struct kf_device *dev, struct kf_err *err)
 {
 	size_t count = dev->tensors.bytes.in_count;
@@ -51,20 +40,23 @@ enum kf_code kf_cuda_fresh_room(struct kf_device *dev, struct kf_err *err)
 			most = kf_sums_chunks(numel_of(dev, i));
 	}
 	code = kf_cuda_arena_alloc(dev, KF_TWOPART_BASE, bytes, err);
-	return code ? code : make_room(dev, most, err);
+	dev->column_bytes = COLUMN_BYTES + most * ELEMENT;
+	return code ? code : kf_cuda_room(dev, &dev->column_at,
+					  dev->column_bytes,
+					  "for what inputs are made of", err);
 }
 
 int kf_cuda_forget_bases(struct kf_device *dev)
 {
 	const struct kf_cuda_api *api = &dev->api;
-	int result = 0;
+	int result;
 
 	dev->base.count = 0;
-	if (dev->arena[KF_TWOPART_BASE])
-		result = api->fill8(dev->arena[KF_TWOPART_BASE], 0,
-				    dev->arena_bytes[KF_TWOPART_BASE],
-				    dev->stream);
-	if (!result && dev->arena[KF_TWOPART_BASE])
+	if (!dev->arena[KF_TWOPART_BASE])
+		return 0;
+	result = api->fill8(dev->arena[KF_TWOPART_BASE], 0,
+			    dev->arena_bytes[KF_TWOPART_BASE], dev->stream);
+	if (!result)
 		result = api->fill8(dev->arena[KF_TWOPART_INPUTS], 0,
 				    dev->tensors.weights_from, dev->stream);
 	return result;

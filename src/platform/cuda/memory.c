@@ -64,6 +64,15 @@ enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 	return make_room(dev, whole, err);
 }
 
+enum kf_code kf_cuda_room(struct kf_device *dev, uint64_t *at, uint64_t bytes,
+			  const char *what, struct kf_err *err)
+{
+	if (!dev->api.memory_alloc(at, bytes))
+		return KF_OK;
+	*at = 0;
+	return kf_fail(err, KF_E_LIMIT, "the device has no room %s", what);
+}
+
 /* Guards everywhere, and the blocks of the program's within them. */
 static int fill_blocks(struct kf_device *dev, enum kf_twopart_arena arena,
 		       const struct kf_twopart_blocks *blocks,

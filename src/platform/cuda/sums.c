@@ -63,11 +63,8 @@ enum kf_code kf_cuda_sums_room(struct kf_device *dev, struct kf_err *err)
 		if (kf_sums_chunks(numel_of(dev, i)) > most)
 			most = kf_sums_chunks(numel_of(dev, i));
 	dev->sums_bytes = SIGN_BYTES + most * CHUNK_BYTES;
-	if (!dev->api.memory_alloc(&dev->sums_at, dev->sums_bytes))
-		return KF_OK;
-	dev->sums_at = 0;
-	return kf_fail(err, KF_E_LIMIT, "the device has no room for the sums "
-		       "of outputs");
+	return kf_cuda_room(dev, &dev->sums_at, dev->sums_bytes,
+			    "for the sums of outputs", err);
 }
 
 static int add_up(struct kf_device *dev, void *kernel, const struct kf_sums *s)
