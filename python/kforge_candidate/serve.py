@@ -17,6 +17,7 @@ from kforge_reference.problem import (BUILD_SEED, Problem, prepare_torch,
 
 from . import artefact, program, protocol, trace
 from .extensions import Extensions
+from .given import Given
 from .guard import Guard
 from .outputs import Outputs
 from .weights import Weights
@@ -142,8 +143,9 @@ class Server:
 
     def _take(self, inputs, outputs):
         channel = self.channel
-        self._in_views = [None if protocol.DTYPES[info.dtype] == "none" else
-                          view(info, inputs) for info in channel.inputs]
+        self._given = Given(channel.inputs, [
+            None if protocol.DTYPES[info.dtype] == "none" else
+            view(info, inputs) for info in channel.inputs])
         self._weight_views = [view(info, inputs) for info in channel.weights]
         self._outputs = Outputs(channel.outputs, [
             view(info, outputs) for info in channel.outputs])
@@ -164,14 +166,9 @@ class Server:
     def upload(self):
         with torch.no_grad():
             self._weights.put(self._weight_views, everything=False)
-        given = [None if each is None else device.put(each.clone())
-                 for each in self._in_views]
-        # Names of our own for the same memory: a program may do what it likes
-        # to a tensor that it is given.
-        self._given = [None if each is None else each.detach()
-                       for each in given]
         leaves = list(self._inputs.leaves)
-        for place, tensor in zip(self._inputs.tensor_indices(), given):
+        for place, tensor in zip(self._inputs.tensor_indices(),
+                                 self._given.put()):
             leaves[place] = tensor
         self._args, self._kwargs = self._inputs.build(leaves)
         self._outputs.expect()
@@ -196,18 +193,10 @@ class Server:
     def download(self):
         self._outputs.deliver()
         self._guard.check()
-        for info, mine, theirs in zip(self.channel.inputs, self._in_views,
-                                      self._given):
-            if mine is None:
-                continue
-            now = theirs.cpu()
-            place = protocol.first_difference(
-                now.data_ptr(), mine.data_ptr(),
-                mine.numel() * mine.element_size())
-            if place is not None:
-                self.channel.reply.changed = info.offset + place
-                return
+        place = self._given.changed()
+        if place is not None:
+            self.channel.reply.changed = place
 
     def tidy(self):
-        self._args = self._kwargs = self._given = None
+        self._args = self._kwargs = None
         self._outputs.forget()

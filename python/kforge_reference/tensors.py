@@ -38,6 +38,13 @@ def memory_of(tensor):
         tensor.data_ptr()))
 
 
+def storage_bytes(tensor):
+    """What the memory has that a tensor is a view of."""
+    if hasattr(tensor, "untyped_storage"):
+        return tensor.untyped_storage().nbytes()
+    return tensor.storage().nbytes()
+
+
 def storage_start(tensor):
     """Address of the memory that a tensor is a view of; 0 if it has none."""
     if hasattr(tensor, "untyped_storage"):

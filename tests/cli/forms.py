@@ -83,6 +83,8 @@ CASES = {
     "writes": (body("x.mul_(self.scale).add_(self.shift)",
                     "return x.clamp(min=0)"), "mismatch", "input_changed",
                "Inputs and weights are read-only"),
+    "empties": (body(f"y = {RIGHT}", "x.storage().resize_(0)", "return y"),
+                "mismatch", "input_changed", "Inputs and weights are read-o"),
     "no_class": (SOLUTION.replace("ModelNew", "Model"),
                  "compilation_failure", "load", "defines no class ModelNew"),
     "syntax": (SOLUTION.replace("def forward(", "def forward("[:-1]),
@@ -164,7 +166,7 @@ def test_files_that_are_no_program(scratch):
 
 
 def test_inputs_are_not_changed(scratch):
-    check("writes")
+    check("writes", "empties")
 
 
 def test_no_other_process_helps(scratch):
