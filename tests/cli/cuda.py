@@ -3,6 +3,7 @@
 NVRTC, without which this is skipped; the device is the stand-in for NVIDIA's
 driver library, or a real one with KF_DEVICE=real."""
 
+import json
 import os
 import pathlib
 import sys
@@ -23,10 +24,11 @@ FAST = ("--platform", "cuda", "--size", "test", "--calls", "20",
         "--baseline", "none", "--json")
 
 
-def verify(scratch, kernels=KERNELS, host=HOST, options=FAST, env=None):
+def verify(scratch, kernels=KERNELS, host=HOST, options=FAST, env=None,
+           problem=PROBLEM):
     (scratch / "kernels.cu").write_text(kernels)
     (scratch / "host.c").write_text(host)
-    return kforge("verify", PROBLEM, scratch / "kernels.cu", scratch / "host.c",
+    return kforge("verify", problem, scratch / "kernels.cu", scratch / "host.c",
                   *options, env={**STANDIN, **(env or {})})
 
 
@@ -105,14 +107,15 @@ def poking(where, offset, value):
 """
 
 
-def summed(scratch, count, host, there=False):
+def summed(scratch, count, host, there=False, kernels=KERNELS,
+           problem=PROBLEM):
     """With room for it, inputs are made on the device: a real one has it."""
     options = ("--set", f"COUNT={count}", "-v", "-v",
                *(word for word in FAST if word not in ("--size", "test")))
     room = {**clocks(""), "STANDIN_FREE_GIB": "64"} if there is not False else {}
-    result = verify(scratch, kernels=KERNELS + POKE, host=host,
-                    options=options, env={"KFORGE_BUNDLE_GB": "0",
-                                       **({} if REAL else room)})
+    result = verify(scratch, kernels=kernels + POKE, host=host,
+                    options=options, problem=problem,
+                    env={"KFORGE_BUNDLE_GB": "0", **({} if REAL else room)})
     if there is not None:
         assert ("bases " in result.err) == (there or REAL), result
     return result
@@ -128,6 +131,73 @@ def test_large_inputs_are_made_on_the_device(scratch):
     result = summed(scratch, 3000001, HOST.replace("n + 255", "n / 2 + 255"),
                     there=True)
     assert reason(result) == "mismatch: unwritten", result
+
+
+MIXED = ({
+    "kforge_problem": 1,
+    "sizes": {"COUNT": 70001, "COLUMNS": 11},
+    "inputs": [
+        {"name": "x", "shape": ["COUNT", "COLUMNS"], "dtype": "real",
+         "values": {"kind": "normal", "mean": 0, "std": 1}},
+        {"name": "chosen", "shape": ["COUNT", "COLUMNS"], "dtype": "bool",
+         "values": {"kind": "bernoulli", "p": 0.5}}],
+    "weights": [
+        {"name": "gain", "shape": ["COLUMNS"], "dtype": "real",
+         "values": {"kind": "normal", "mean": 0, "std": 1}}],
+    "outputs": [
+        {"name": "y", "shape": ["COUNT", "COLUMNS"], "dtype": "real"}],
+}, """
+#include <kforge/reference.h>
+
+int kf_forward(struct kf_call *c)
+{
+	const kf_real *x = c->in[0].data, *gain = kf_weight(c, "gain")->data;
+	const unsigned char *chosen = c->in[1].data;
+	kf_real *y = c->out[0].data;
+
+	for (int64_t i = 0; i < kf_numel(&c->out[0]); i++)
+		y[i] = chosen[i] ? gain[i % COLUMNS] * x[i] : x[i];
+	return 0;
+}
+""")
+CHOOSE = ("""
+extern "C" __global__ void choose(const float *x, const unsigned char *k,
+				  const float *w, float *y, long long n,
+				  long long columns)
+{
+	long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		y[i] = k[i] ? w[i % columns] * x[i] : x[i];
+}
+""", """
+#include <kforge/launch.h>
+
+int kf_forward(struct kf_call *c)
+{
+	int64_t n = kf_numel(&c->out[0]);
+
+	return kf_launch(c, "choose", KF_DIM((n + 255) / 256), KF_DIM(256), 0,
+			 KF_BUF(c->in[0]), KF_BUF(c->in[1]),
+			 KF_BUF(kf_weight(c, "gain")), KF_BUF(c->out[0]),
+			 KF_I64(n), KF_I64(11));
+}
+""")
+
+
+def test_inputs_of_which_only_some_are_made_on_the_device(scratch):
+    """A mask and weights come as they are, in every call and every set."""
+    problem = scratch / "mixed"
+    problem.mkdir()
+    (problem / "problem.json").write_text(json.dumps(MIXED[0]))
+    (problem / "reference.c").write_text(MIXED[1])
+    kernels, host = CHOOSE
+    for given, wanted in (
+            (host, "correct"),
+            (host.replace("in[1]", "in[0]"), "mismatch: values"),
+            (host.replace("KF_I64(11)", "KF_I64(1)"), "mismatch: values")):
+        result = summed(scratch, 70001, given, True, kernels, problem)
+        assert reason(result) == wanted, result
 
 
 def test_inputs_are_made_here_where_the_device_lacks_room(scratch):

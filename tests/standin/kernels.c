@@ -71,6 +71,20 @@ static int run_multiply(void *const *arg, const struct kf_cuda_launch *launch)
 	return 0;
 }
 
+/* (x, k, w, y, n, columns): y = k ? w x : x */
+static int run_choose(void *const *arg, const struct kf_cuda_launch *launch)
+{
+	const float *x = pointer(u64(arg[0])), *w = pointer(u64(arg[2]));
+	const unsigned char *k = pointer(u64(arg[1]));
+	float *y = pointer(u64(arg[3]));
+	int64_t n = (int64_t)u64(arg[4]), columns = (int64_t)u64(arg[5]);
+
+	(void)launch;
+	for (int64_t i = 0; i < n; i++)
+		y[i] = k[i] ? w[i % columns] * x[i] : x[i];
+	return 0;
+}
+
 /* (p, offset, value): one byte */
 static int run_poke(void *const *arg, const struct kf_cuda_launch *launch)
 {
@@ -281,6 +295,8 @@ const struct kernel standin_kernel[] = {
 	{ .name = "axpb", .run = run_axpb, .bytes = { 8, 8, 4, 4, 8 } },
 	{ .name = "axpby", .run = run_axpby, .bytes = { 8, 8, 8, 4, 4, 8 } },
 	{ .name = "multiply", .run = run_multiply, .bytes = { 8, 8, 8, 8 } },
+	{ .name = "choose", .run = run_choose,
+	  .bytes = { 8, 8, 8, 8, 8, 8 } },
 	{ .name = "poke", .run = run_poke, .bytes = { 8, 8, 4 } },
 	{ .name = "by_value", .run = run_by_value, .bytes = { 16, 8, 4 } },
 	{ .name = "cluster_rank", .run = run_cluster_rank, .bytes = { 8, 4 } },
