@@ -13,6 +13,11 @@
  * rank 1), within one batch item. Integers and bools must be equal. Non-finite
  * values must stand where the reference has them, with its sign (NaN's sign
  * aside). Denormals may be flushed.
+ *
+ * Where softmax and its like are saturated, what is nearly a tie may go either
+ * way, and no run of the reference tells which: there KF_TIES of an output's
+ * elements may be off by more than KF_TIE_Q T, if by no more than KF_TIE_MOST
+ * sigma, and do not count.
  */
 #ifndef KF_EVALUATE_COMPARE_H
 #define KF_EVALUATE_COMPARE_H
@@ -21,6 +26,10 @@
 
 #define KF_COMPARE_WORST 8
 #define KF_COMPARE_PATTERN 256
+
+#define KF_TIES		256	/* one in so many */
+#define KF_TIE_Q	4.0
+#define KF_TIE_MOST	1024.0
 
 /*
  * What fresh data of the same kind lacks: how strongly it reacts and how noisy
@@ -53,6 +62,7 @@ struct kf_compare_request {
 	double limit;		/* T; kf_compare_limit() */
 	bool nan_is_open;	/* where the reference has a NaN all is right,
 				   and a NaN that was written is everywhere */
+	bool ties;		/* a few elements may be off */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
 				   from the start of got; 0: there is none */
 	unsigned variant;	/* 0: the fastest for this processor; else the
@@ -95,6 +105,9 @@ struct kf_compare {
 	int64_t nonfinite_count;	/* others: NaN or infinite where the
 					   reference is not, or vice versa */
 	int64_t block_count, block_bad_count;
+	int64_t tie_count;	/* elements that are off and do not count, nor
+				   in what stands here otherwise; in sums: all
+				   of a stretch */
 	double q_max;		/* worst element, in units of T; integers: the
 				   largest difference; KernelBench: in units
 				   of its tolerance */
@@ -117,8 +130,9 @@ bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
  * tail, large, tiny and outliers sets 2^-13; float16 2^-9; bfloat16 2^-6;
  * float64 2^-44, on these sets 2^-42. */
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind);
-/* nan_is_open for a kind of case. */
+/* nan_is_open and ties for a kind of case. */
 bool kf_compare_open(const char *case_kind);
+bool kf_compare_ties(const char *case_kind);
 
 void kf_compare_run(const struct kf_compare_request *req,
 		    struct kf_compare *out);

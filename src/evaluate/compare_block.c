@@ -272,9 +272,9 @@ static double sigma_of(const struct scale *scale, double floor_size,
 	return sigma;
 }
 
-static double q_at(const struct kf_compare_request *req, int64_t i,
-		   const struct scale *scale, double floor_size,
-		   struct kf_compare *out)
+static struct kf_worst element_at(const struct kf_compare_request *req,
+				  int64_t i, const struct scale *scale,
+				  double floor_size)
 {
 	const struct kf_float_facts *f = kf_float_facts(req->dtype);
 	double r = kf_element(req->dtype, req->expect, i);
@@ -288,13 +288,26 @@ static double q_at(const struct kf_compare_request *req, int64_t i,
 			   &e.scale);
 	e.q = is_open(req, i, e.got, r) ? 0 :
 		element_q(e.got, e.expect, r, e.sigma, f, req->limit);
-	if (isfinite(e.got) && isfinite(e.expect) &&
-	    fabs(e.got - e.expect) > out->error_max_abs)
-		out->error_max_abs = fabs(e.got - e.expect);
-	if (e.q > out->q_max)
-		out->q_max = e.q;
-	kf_compare_note(out, &e);
-	return e.q;
+	return e;
+}
+
+static void note(const struct kf_worst *e, enum kf_mark mark,
+		 struct kf_compare *out)
+{
+	if (isfinite(e->got) && isfinite(e->expect) &&
+	    fabs(e->got - e->expect) > out->error_max_abs)
+		out->error_max_abs = fabs(e->got - e->expect);
+	if (e->q > out->q_max)
+		out->q_max = e->q;
+	count_mark(out, mark);
+	kf_compare_note(out, e);
+}
+
+static bool is_tie(const struct kf_compare_request *req, double q,
+		   enum kf_mark mark)
+{
+	return req->ties && q > KF_TIE_Q && q * req->limit <= KF_TIE_MOST &&
+		(mark == KF_MARK_GOOD || mark == KF_MARK_WRONG);
 }
 
 /* Where a block's RMS is too large but no element is, those that make it so
@@ -334,11 +347,16 @@ void kf_compare_block(const struct kf_compare_request *req,
 	for (int r = 0; r < block->high; r++)
 		for (int k = 0; k < block->wide; k++, n++) {
 			int64_t i = block->offset + r * block->stride + k;
-			enum kf_mark mark;
+			struct kf_worst e = element_at(req, i, &scale[n],
+						       floor_size);
+			enum kf_mark mark = mark_of(req, i, e.q);
 
-			q[n] = q_at(req, i, &scale[n], floor_size, out);
-			mark = mark_of(req, i, q[n]);
-			count_mark(out, mark);
+			q[n] = e.q;
+			if (is_tie(req, e.q, mark)) {
+				out->tie_count++;
+				continue;
+			}
+			note(&e, mark, out);
 			if (marks)
 				marks[i] = (unsigned char)mark;
 			if (!scale[n].usable || scale[n].size < floor_size)

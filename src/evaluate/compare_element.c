@@ -185,3 +185,8 @@ bool kf_compare_open(const char *case_kind)
 {
 	return kf_kind_of(case_kind).nan_is_open;
 }
+
+bool kf_compare_ties(const char *case_kind)
+{
+	return kf_kind_of(case_kind).ties;
+}

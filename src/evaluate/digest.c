@@ -6,6 +6,8 @@
 #include "evaluate/compare_block.h"
 
 #define FACTOR 8.0		/* of T, for sums */
+#define TIES 64			/* one chunk in so many may have ties */
+#define TIE_MOST 64.0		/* times scale */
 #define PART 128		/* chunks for one thread */
 
 int64_t kf_expect_count(const struct kf_tensor_info *info,
@@ -77,7 +79,7 @@ _Static_assert(KF_CHUNK_SUMS == 4, "sums are written out");
 /* What one thread has found. */
 struct part {
 	double ratio_max;	/* of what is allowed */
-	int64_t bad_count, first_bad;
+	int64_t bad_count, first_bad, tie_count;
 	int64_t unwritten_count, nonfinite_count;
 };
 
@@ -85,6 +87,7 @@ struct summing {
 	const struct kf_compare_request *req;
 	const struct kf_digest *digest;
 	int64_t numel;
+	bool ties;
 	double *sign;		/* owned; [KF_CHUNK_SUMS][KF_CHUNK] */
 	struct part *part;	/* owned */
 };
@@ -192,9 +195,8 @@ static double ratio_of(const struct summing *s, int64_t chunk,
 
 		if (away == 0)
 			continue;
-		if (!(away <= allowed))
-			return isfinite(away) && allowed > 0 ? away / allowed :
-				(double)INFINITY;
+		if (!isfinite(away) || !(allowed > 0))
+			return (double)INFINITY;
 		worst = fmax(worst, away / allowed);
 	}
 	return worst;
@@ -219,6 +221,23 @@ static void look_at_bad(const struct summing *s, int64_t chunk,
 			part->nonfinite_count++;
 }
 
+static bool has_poison(const struct summing *s, int64_t chunk)
+{
+	int64_t i = chunk * KF_CHUNK, end = i + KF_CHUNK;
+
+	for (end = end < s->numel ? end : s->numel; i < end; i++)
+		if (kf_compare_is_poison(s->req->dtype, s->req->got, i,
+					 s->req->poison))
+			return true;
+	return false;
+}
+
+static bool has_ties(const struct summing *s, int64_t chunk, double ratio)
+{
+	return s->ties && ratio * FACTOR * s->req->limit <= TIE_MOST &&
+		(s->req->sums || !has_poison(s, chunk));
+}
+
 static void sum_part(void *arg, size_t number)
 {
 	const struct summing *s = arg;
@@ -231,6 +250,10 @@ static void sum_part(void *arg, size_t number)
 
 		sum_chunk(s, chunk, sum);
 		ratio = ratio_of(s, chunk, sum);
+		if (ratio > 1 && has_ties(s, chunk, ratio)) {
+			part->tie_count++;
+			continue;
+		}
 		part->ratio_max = fmax(part->ratio_max, ratio);
 		if (ratio > 1)
 			look_at_bad(s, chunk, part);
@@ -260,6 +283,15 @@ static void take_marked(int64_t unwritten, int64_t nonfinite,
 	out->nonfinite_count = nonfinite;
 }
 
+static int64_t ties_of(const struct summing *s, size_t count)
+{
+	int64_t ties = 0;
+
+	for (size_t i = 0; i < count; i++)
+		ties += s->part[i].tie_count;
+	return ties;
+}
+
 static void take_parts(const struct summing *s, size_t count,
 		       struct kf_compare *out)
 {
@@ -279,6 +311,7 @@ static void take_parts(const struct summing *s, size_t count,
 		take_marked(unwritten, nonfinite, out);
 	out->block_count += s->digest->chunk_count;
 	out->block_bad_count += bad;
+	out->tie_count += ties_of(s, count) * KF_CHUNK;
 	if (bad)
 		say_where(first, bad, s, out->pattern);
 }
@@ -299,11 +332,17 @@ static void compare_sums(const struct kf_compare_request *req,
 	size_t count = (size_t)((d->chunk_count + PART - 1) / PART);
 	struct summing s = {
 		.req = req, .digest = d, .numel = numel_of(req),
+		.ties = req->ties,
 		.sign = kf_digest_signs(d->signs),
 		.part = kf_alloc((count + 1) * sizeof(s.part[0])),
 	};
 
 	kf_parallel(count, sum_part, &s);
+	if (ties_of(&s, count) > d->chunk_count / TIES) {
+		s.ties = false;
+		memset(s.part, 0, (count + 1) * sizeof(s.part[0]));
+		kf_parallel(count, sum_part, &s);
+	}
 	take_parts(&s, count, out);
 	free(s.part);
 	free(s.sign);

@@ -10,7 +10,8 @@
  * must hold, scale being the root of the chunk's sum of sigma^2. Signs are
  * random and secret: what errors of a relative size of T add up to passes it
  * but once in 10^13, and a single element must not be off by more than 8 T 64
- * times the chunk's usual sigma.
+ * times the chunk's usual sigma. Where there may be ties (compare.h), one chunk
+ * in 64 may be off by up to 64 scale.
  */
 #ifndef KF_EVALUATE_DIGEST_H
 #define KF_EVALUATE_DIGEST_H

@@ -315,11 +315,21 @@ static void doubt_form(struct kf_judgement *j)
 	kf_buf_printf(&j->notes, "%s\n", why);
 }
 
+static void note_ties(struct kf_judgement *j)
+{
+	if (j->tie_count)
+		kf_buf_printf(&j->notes, "%lld elements were off where inputs "
+			      "are 1024 times as large and do not count: so "
+			      "few may be on the other side of what is nearly "
+			      "a tie\n", (long long)j->tie_count);
+}
+
 static void conclude(struct kf_judgement *j)
 {
 	struct kf_verdict *out = j->out;
 	uint64_t median;
 
+	note_ties(j);
 	if (out->stop_after == KF_REACH_VALUES) {
 		kf_buf_puts(&j->notes, "no times were taken: it was to stop "
 			    "after the values\n");

@@ -30,6 +30,7 @@ static const struct kf_kind kinds[] = {
 	  .hint = "An epsilon seems to be missing or misplaced, or a threshold "
 	  "is assumed." },
 	{ .name = "large", .data = "inputs 1024 times as large", .coarse = true,
+	  .ties = true,
 	  .hint = "Something overflows, or the range of the inputs seems to be "
 	  "assumed (a maximum that is not subtracted before exp)." },
 	{ .name = "tiny", .data = "inputs scaled by 2^-102", .coarse = true,

@@ -98,6 +98,8 @@ static void note_check(struct kf_judgement *j, const struct kf_check *check,
 
 	j->q_max = fmax(j->q_max, check->q_max);
 	j->rms_max = fmax(j->rms_max, check->rms_max);
+	if (check->tie_count > j->tie_count)
+		j->tie_count = check->tie_count;
 	j->all_good = j->all_good && check->good;
 	if (check->kernelbench_applies) {
 		j->kernelbench_good = check->kernelbench_good &&

@@ -104,6 +104,51 @@ static void test_what_hangs_on_no_number_is_open_where_it_is_said(void **state)
 	}
 }
 
+static void set_wrong(struct fixture *f, size_t count, double q)
+{
+	for (size_t i = 0; i < count; i++)
+		f->got[i] = (float)(f->exact[i] + q * f->req.limit *
+				    sigma_of(f, i));
+}
+
+static void test_few_elements_may_be_nearly_ties(void **state)
+{
+	const size_t few = SIDE * SIDE / KF_TIES;
+	const double most = KF_TIE_MOST / kf_compare_limit(KF_F32, "large");
+	const struct {
+		size_t count;
+		double q;
+		bool good;
+	} rows[] = {
+		{ few, 17, true }, { few + 1, 17, false },
+		{ few, 3000, true }, { SIDE * SIDE / 4, 3000, false },
+		{ few, 0.9 * most, true }, { 1, 1.1 * most, false },
+	};
+
+	(void)state;
+	assert_true(kf_compare_ties("large"));
+	assert_false(kf_compare_ties("declared") || kf_compare_ties("stock"));
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct fixture *f = fixture_new(3);
+		struct kf_compare out;
+
+		f->req.limit = kf_compare_limit(KF_F32, "large");
+		f->req.ties = true;
+		set_wrong(f, rows[i].count, rows[i].q);
+		kf_compare_run(&f->req, &out);
+		assert_int_equal(out.end == KF_COMPARE_GOOD, rows[i].good);
+		assert_int_equal(out.tie_count, rows[i].good ? rows[i].count :
+				 0);
+		assert_int_equal(out.wrong_count, rows[i].good ? 0 :
+				 rows[i].count);
+		assert_true(!rows[i].good || out.q_max < 1);
+		f->req.ties = false;
+		kf_compare_run(&f->req, &out);
+		assert_int_equal(out.end, KF_COMPARE_VALUES);
+		free(f);
+	}
+}
+
 static void test_one_element_is_judged_on_its_own_scale(void **state)
 {
 	static const struct { double q; enum kf_compare_end end; } rows[] = {
@@ -872,6 +917,7 @@ int main(void)
 		cmocka_unit_test(test_exact_output_is_good),
 		cmocka_unit_test(
 			test_what_hangs_on_no_number_is_open_where_it_is_said),
+		cmocka_unit_test(test_few_elements_may_be_nearly_ties),
 		cmocka_unit_test(test_one_element_is_judged_on_its_own_scale),
 		cmocka_unit_test(test_small_errors_everywhere_are_refused),
 		cmocka_unit_test(test_small_blocks_may_be_further_off),

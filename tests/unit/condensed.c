@@ -356,6 +356,50 @@ static void test_sums_reach_what_no_window_does(void **state)
 	}
 }
 
+/* A row here and there, none of them in a window. */
+static void test_ties_are_few_and_of_usual_size(void **state)
+{
+	static const struct {
+		const char *what;
+		int rows;
+		float times, to;	/* to: if times is 0 */
+		bool good;
+	} cases[] = {
+		{ "one is off", 1, -1, 0, true },
+		{ "two are", 2, 1.1f, 0, true },
+		{ "three are more than one chunk in 64", 3, 1.1f, 0, false },
+		{ "far beyond its scale", 1, 1000, 0, false },
+		{ "a NaN", 1, 0, (float)NAN, false },
+	};
+
+	(void)state;
+	assert_true(OUT / KF_CHUNK / 64 == 2);
+	for (size_t r = 0; r < KF_COUNT(cases); r++) {
+		struct output *o = new_output();
+		struct kf_compare c;
+
+		o->req.limit = kf_compare_limit(KF_F32, "large");
+		o->req.ties = true;
+		for (int i = 0; i < cases[r].rows * 200; i++) {
+			float *at = &o->got[100000 + i / 200 * 2 * KF_CHUNK +
+				i % 200];
+
+			*at = cases[r].times != 0 ? *at * cases[r].times :
+				cases[r].to;
+		}
+		kf_digest_compare(&o->req, &o->digest, false, &c);
+		if ((c.end == KF_COMPARE_GOOD) != cases[r].good)
+			fail_msg("%s: %d", cases[r].what, (int)c.end);
+		assert_int_equal(c.tie_count, cases[r].good ?
+				 cases[r].rows * KF_CHUNK : 0);
+		assert_true(!cases[r].good || c.rms_max < 0.1);
+		o->req.ties = false;
+		kf_digest_compare(&o->req, &o->digest, false, &c);
+		assert_int_not_equal(c.end, KF_COMPARE_GOOD);
+		free(o);
+	}
+}
+
 static void test_unwritten_elements_are_told(void **state)
 {
 	struct output *o = new_output();
@@ -423,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_changed_byte_is_found),
 		cmocka_unit_test(test_what_is_right_passes),
 		cmocka_unit_test(test_sums_reach_what_no_window_does),
+		cmocka_unit_test(test_ties_are_few_and_of_usual_size),
 		cmocka_unit_test(test_unwritten_elements_are_told),
 		cmocka_unit_test(test_windows_tell_the_places),
 		cmocka_unit_test(test_sums_of_integers_are_equal),
