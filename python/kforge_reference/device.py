@@ -110,6 +110,11 @@ def put(thing):
     return thing if is_cpu() else thing.to(_device)
 
 
+def room(count, dtype):
+    """Elements there that nobody has written."""
+    return torch.empty(count, dtype=dtype, device=_device)
+
+
 def generator(seed):
     return torch.Generator(device=_device).manual_seed(seed)
 

@@ -33,6 +33,21 @@ def kept():
                 "return self.kept[x.data_ptr()]")
 
 
+def kept_alive():
+    """What it was given stays where it is: no address comes again by chance."""
+    return kept().replace("if x.data_ptr()",
+                          "if not self.kept: self.all = []\n"
+                          "        self.all.append(x)\n"
+                          "        if x.data_ptr()")
+
+
+def first_given():
+    """As a CUDA graph does that was captured on its first inputs."""
+    return body("if not hasattr(self, 'first'):",
+                "    self.first = x",
+                f"return {RIGHT.replace('x,', 'self.first,')}")
+
+
 def deferred():
     """A thread does the work, and forward does not wait for it. The process is
     stopped when forward returns, so the work is not done."""
@@ -98,6 +113,8 @@ CASES = {
                 "runtime_error", "exception", "PermissionError"),
     # --- to get a good verdict without the work
     "kept": (kept(), "mismatch", "values", "wrong"),
+    "kept_alive": (kept_alive(), "mismatch", "values", "wrong"),
+    "first_given": (first_given(), "mismatch", "values", "wrong"),
     "deferred": (deferred(), "mismatch", "values", "all zero"),
     "allclose": ("import torch\ntorch.allclose = lambda *a, **k: True\n" +
                  body("return torch.zeros_like(x)"), "mismatch",
@@ -179,7 +196,7 @@ def test_what_is_slow_at_first_is_let(scratch):
 
 
 def test_work_is_done_in_every_call_and_within_it(scratch):
-    check("kept", "deferred")
+    check("kept", "kept_alive", "first_given", "deferred")
 
 
 def test_replaced_functions_are_found(scratch):

@@ -126,6 +126,55 @@ def test_outputs_of_another_kind_are_told():
     refused(lambda: found.take([3.0]), protocol.OUTPUTS_WRONG)
 
 
+def given(*tensors):
+    import torch
+    from kforge_candidate.given import Given
+    infos = []
+    for i, _ in enumerate(tensors):
+        infos.append(protocol.Tensor(offset=1000 * i))
+    return torch, Given(infos, tensors)
+
+
+def test_inputs_lie_in_two_places_and_in_the_same_at_first():
+    import torch
+    view = torch.arange(6.0).reshape(2, 3)
+    torch, found = given(view, None, torch.empty(0, 4), torch.ones((), dtype=
+                                                                  torch.int8))
+    places = []
+    for call in range(40):
+        view += 1
+        x, none, empty, number = found.put()
+        assert torch.equal(x, view) and x.is_contiguous(), x
+        assert none is None and empty.shape == (0, 4), (none, empty)
+        assert number.item() == 1 and number.dtype == torch.int8, number
+        assert not x._is_view() and x.data_ptr() % 64 == 0, x
+        assert found.changed() is None
+        places.append(x.data_ptr())
+        held = x        # it stays what it is; its memory does not
+        assert held is not None
+    assert places[0] == places[1] != places[2], places
+    assert len(set(places)) == 2, places
+    assert len(set(places[3:])) == 2, places
+
+
+def test_what_is_written_to_inputs_is_told_by_its_byte():
+    import torch
+    torch, found = given(torch.zeros(4), torch.zeros(5))
+    for call in range(3):
+        _, y = found.put()
+        assert found.changed() is None
+        y[3] = 7
+        assert 1000 + 12 <= found.changed() < 1000 + 16, found.changed()
+    _, y = found.put()
+    getattr(y, "untyped_storage", y.storage)().resize_(0)
+    assert found.changed() == 1000, found.changed()
+    _, y = found.put()      # has memory again
+    assert y.tolist() == [0] * 5 and found.changed() is None, y
+    y.resize_(10000)
+    _, y = found.put()
+    assert y.tolist() == [0] * 5 and found.changed() is None, y
+
+
 def test_weights_find_their_place():
     import torch
     from kforge_candidate.weights import Weights

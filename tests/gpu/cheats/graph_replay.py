@@ -4,7 +4,7 @@ class: warm-up replay
 platform: cuda
 problem: tests/cheats/problems/layer.py
 found: mismatch values
-without: -, every call is on fresh inputs, which may lie elsewhere
+without: -, every call is on fresh inputs, and it keeps a copy of the first
 """
 import torch
 import torch.nn as nn
