@@ -170,7 +170,8 @@ static void compare_once(const struct kf_compare_request *req,
 	out->end = kf_compare_end_of(req, out);
 }
 
-/* What is off in more places than ties are is wrong. */
+/* What is off in more places than ties are is wrong, and so is all of an output
+ * that is wrong elsewhere. */
 void kf_compare_run(const struct kf_compare_request *req,
 		    struct kf_compare *out)
 {
@@ -178,9 +179,8 @@ void kf_compare_run(const struct kf_compare_request *req,
 	unsigned char *marks;
 
 	compare_once(req, NULL, out);
-	if (out->tie_count &&
-	    (out->end || out->tie_count > out->numel / KF_TIES)) {
-		strict.ties = false;
+	if (out->tie_count && (out->end || out->tie_count > req->ties)) {
+		strict.ties = 0;
 		req = &strict;
 		compare_once(req, NULL, out);
 	}

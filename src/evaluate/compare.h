@@ -15,9 +15,11 @@
  * aside). Denormals may be flushed.
  *
  * Where softmax and its like are saturated, what is nearly a tie may go either
- * way, and no run of the reference tells which: there KF_TIES of an output's
- * elements may be off by more than KF_TIE_Q T, if by no more than KF_TIE_MOST
- * sigma, and do not count.
+ * way, and no run of the reference tells which. There, in blocks that are not
+ * right, elements that are off by KF_TIE_Q T to KF_TIE_MOST sigma do not count,
+ * if all of an output's are no more than one in KF_TIES, or than a row (of the
+ * last axis) of at least KF_TIE_ROWS. Only finite values where y is finite, and
+ * no unwritten ones.
  */
 #ifndef KF_EVALUATE_COMPARE_H
 #define KF_EVALUATE_COMPARE_H
@@ -27,9 +29,10 @@
 #define KF_COMPARE_WORST 8
 #define KF_COMPARE_PATTERN 256
 
-#define KF_TIES		256	/* one in so many */
-#define KF_TIE_Q	4.0
-#define KF_TIE_MOST	1024.0
+#define KF_TIES		256
+#define KF_TIE_ROWS	64
+#define KF_TIE_Q	4.0	/* in units of T */
+#define KF_TIE_MOST	128.0	/* in units of sigma: 4 S_B and less */
 
 /*
  * What fresh data of the same kind lacks: how strongly it reacts and how noisy
@@ -62,7 +65,7 @@ struct kf_compare_request {
 	double limit;		/* T; kf_compare_limit() */
 	bool nan_is_open;	/* where the reference has a NaN all is right,
 				   and a NaN that was written is everywhere */
-	bool ties;		/* a few elements may be off */
+	int64_t ties;		/* so many elements may be off, see above */
 	uint32_t poison;	/* repeated pattern that marks unwritten memory,
 				   from the start of got; 0: there is none */
 	unsigned variant;	/* 0: the fastest for this processor; else the
@@ -105,9 +108,9 @@ struct kf_compare {
 	int64_t nonfinite_count;	/* others: NaN or infinite where the
 					   reference is not, or vice versa */
 	int64_t block_count, block_bad_count;
-	int64_t tie_count;	/* elements that are off and do not count, nor
-				   in what stands here otherwise; in sums: all
-				   of a stretch */
+	/* Elements and, of sums, stretches that are off and do not count, nor
+	 * in any other of these figures. */
+	int64_t tie_count, tie_chunk_count;
 	double q_max;		/* worst element, in units of T; integers: the
 				   largest difference; KernelBench: in units
 				   of its tolerance */
@@ -130,9 +133,11 @@ bool kf_compare_is_poison(enum kf_dtype dtype, const void *data, int64_t index,
  * tail, large, tiny and outliers sets 2^-13; float16 2^-9; bfloat16 2^-6;
  * float64 2^-44, on these sets 2^-42. */
 double kf_compare_limit(enum kf_dtype dtype, const char *case_kind);
-/* nan_is_open and ties for a kind of case. */
+/* nan_is_open for a kind of case. */
 bool kf_compare_open(const char *case_kind);
-bool kf_compare_ties(const char *case_kind);
+/* How many elements of an output of that shape may be ties, for a kind of case:
+ * 0 for most kinds. */
+int64_t kf_compare_ties(const char *case_kind, int rank, const int64_t *shape);
 
 void kf_compare_run(const struct kf_compare_request *req,
 		    struct kf_compare *out);

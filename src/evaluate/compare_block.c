@@ -303,11 +303,14 @@ static void note(const struct kf_worst *e, enum kf_mark mark,
 	kf_compare_note(out, e);
 }
 
-static bool is_tie(const struct kf_compare_request *req, double q,
-		   enum kf_mark mark)
+static bool is_tie(const struct kf_compare_request *req,
+		   const struct kf_worst *e, enum kf_mark mark)
 {
-	return req->ties && q > KF_TIE_Q && q * req->limit <= KF_TIE_MOST &&
-		(mark == KF_MARK_GOOD || mark == KF_MARK_WRONG);
+	double top = kf_float_facts(req->dtype)->top;
+
+	return e->q > KF_TIE_Q && e->q * req->limit <= KF_TIE_MOST &&
+		isfinite(e->got) && fabs(e->expect) <= top &&
+		mark != KF_MARK_UNWRITTEN;
 }
 
 /* Where a block's RMS is too large but no element is, those that make it so
@@ -324,42 +327,51 @@ static void mark_block(const struct kf_block *block, const double *q,
 		}
 }
 
-void kf_compare_block(const struct kf_compare_request *req,
-		      const struct kf_block *block, unsigned char *marks,
-		      struct kf_compare *out)
+/* Of one block, and how ties are handled in it. */
+struct look {
+	const struct kf_compare_request *req;
+	const struct kf_block *block;
+	const struct scale *scale;	/* of each element */
+	double floor_size;
+	bool ties;			/* they are left out */
+};
+
+/* One element, the n-th. Returns q; *used: does it count in the RMS? */
+static double look_at(const struct look *l, int64_t i, int n,
+		      unsigned char *marks, bool *used, struct kf_compare *out)
 {
-	const struct kf_float_facts *f = kf_float_facts(req->dtype);
-	struct scale scale[KF_BLOCK_ELEMENTS];
-	double q[KF_BLOCK_ELEMENTS], floor_size, rms;
+	struct kf_worst e = element_at(l->req, i, &l->scale[n], l->floor_size);
+	enum kf_mark mark = mark_of(l->req, i, e.q);
+
+	*used = l->scale[n].usable && l->scale[n].size >= l->floor_size;
+	if (l->ties && is_tie(l->req, &e, mark)) {
+		*used = false;
+		out->tie_count++;
+		return e.q;
+	}
+	note(&e, mark, out);
+	if (marks)
+		marks[i] = (unsigned char)mark;
+	return e.q;
+}
+
+/* Adds what is found to *out. Is the block right? */
+static bool judge(const struct look *l, unsigned char *marks,
+		  struct kf_compare *out)
+{
+	const struct kf_block *block = l->block;
+	int64_t wrong_before = out->wrong_count;
 	struct block_sums sums = { 0 };
+	double q[KF_BLOCK_ELEMENTS], rms;
 	int n = 0;
 
 	for (int r = 0; r < block->high; r++)
 		for (int k = 0; k < block->wide; k++, n++) {
-			int64_t i = block->offset + r * block->stride + k;
-			double y = req->exact ? req->exact[i] :
-				kf_element(req->dtype, req->expect, i);
+			bool used;
 
-			scale[n] = scale_at(req, block, i, y, f->top);
-		}
-	floor_size = block_floor(scale, n);
-	n = 0;
-	for (int r = 0; r < block->high; r++)
-		for (int k = 0; k < block->wide; k++, n++) {
-			int64_t i = block->offset + r * block->stride + k;
-			struct kf_worst e = element_at(req, i, &scale[n],
-						       floor_size);
-			enum kf_mark mark = mark_of(req, i, e.q);
-
-			q[n] = e.q;
-			if (is_tie(req, e.q, mark)) {
-				out->tie_count++;
-				continue;
-			}
-			note(&e, mark, out);
-			if (marks)
-				marks[i] = (unsigned char)mark;
-			if (!scale[n].usable || scale[n].size < floor_size)
+			q[n] = look_at(l, block->offset + r * block->stride + k,
+				       n, marks, &used, out);
+			if (!used)
 				continue;
 			sums.q_squares += q[n] * q[n];
 			sums.counted++;
@@ -373,4 +385,36 @@ void kf_compare_block(const struct kf_compare_request *req,
 		if (marks)
 			mark_block(block, q, marks);
 	}
+	return rms <= 1 && out->wrong_count == wrong_before;
+}
+
+void kf_compare_block(const struct kf_compare_request *req,
+		      const struct kf_block *block, unsigned char *marks,
+		      struct kf_compare *out)
+{
+	const struct kf_float_facts *f = kf_float_facts(req->dtype);
+	struct scale scale[KF_BLOCK_ELEMENTS];
+	struct look l = { .req = req, .block = block, .scale = scale };
+	struct kf_compare before;
+	int n = 0;
+
+	for (int r = 0; r < block->high; r++)
+		for (int k = 0; k < block->wide; k++, n++) {
+			int64_t i = block->offset + r * block->stride + k;
+			double y = req->exact ? req->exact[i] :
+				kf_element(req->dtype, req->expect, i);
+
+			scale[n] = scale_at(req, block, i, y, f->top);
+		}
+	l.floor_size = block_floor(scale, n);
+	if (!req->ties) {
+		judge(&l, marks, out);
+		return;
+	}
+	before = *out;
+	if (judge(&l, marks, out))
+		return;
+	*out = before;
+	l.ties = true;
+	judge(&l, marks, out);
 }

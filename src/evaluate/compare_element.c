@@ -186,7 +186,14 @@ bool kf_compare_open(const char *case_kind)
 	return kf_kind_of(case_kind).nan_is_open;
 }
 
-bool kf_compare_ties(const char *case_kind)
+int64_t kf_compare_ties(const char *case_kind, int rank, const int64_t *shape)
 {
-	return kf_kind_of(case_kind).ties;
+	int64_t rows = 1, row = rank ? shape[rank - 1] : 1, most;
+
+	if (!kf_kind_of(case_kind).ties)
+		return 0;
+	for (int axis = 0; axis + 1 < rank; axis++)
+		rows *= shape[axis];
+	most = rows * row / KF_TIES;
+	return row > most && rows >= KF_TIE_ROWS ? row : most;
 }

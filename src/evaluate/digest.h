@@ -11,7 +11,7 @@
  * random and secret: what errors of a relative size of T add up to passes it
  * but once in 10^13, and a single element must not be off by more than 8 T 64
  * times the chunk's usual sigma. Where there may be ties (compare.h), one chunk
- * in 64 may be off by up to 64 scale.
+ * in 64, or any where windows hold all elements, may be off by up to 16 scale.
  */
 #ifndef KF_EVALUATE_DIGEST_H
 #define KF_EVALUATE_DIGEST_H

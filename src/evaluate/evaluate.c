@@ -317,11 +317,13 @@ static void doubt_form(struct kf_judgement *j)
 
 static void note_ties(struct kf_judgement *j)
 {
-	if (j->tie_count)
-		kf_buf_printf(&j->notes, "%lld elements were off where inputs "
-			      "are 1024 times as large and do not count: so "
+	if (j->tie_count || j->tie_chunk_count)
+		kf_buf_printf(&j->notes, "where inputs are 1024 times as large "
+			      "%lld single elements and %lld sums were off: so "
 			      "few may be on the other side of what is nearly "
-			      "a tie\n", (long long)j->tie_count);
+			      "a tie, and do not count\n",
+			      (long long)j->tie_count,
+			      (long long)j->tie_chunk_count);
 }
 
 static void conclude(struct kf_judgement *j)

@@ -250,7 +250,9 @@ void kf_evidence(struct kf_judgement *j)
 		json_object_set_new(json, "samples", samples(j->req->bundle));
 	json_object_set_new(json, "q_max", value(j->q_max));
 	json_object_set_new(json, "rms_max", value(j->rms_max));
-	json_object_set_new(json, "ties", count(j->tie_count));
+	json_object_set_new(json, "ties", json_pack("{s:I, s:I}",
+		"elements", (json_int_t)j->tie_count,
+		"chunks", (json_int_t)j->tie_chunk_count));
 	json_object_set_new(json, "same_bytes_in_another_process",
 			    j->repeated ? json_boolean(j->repeated_equal) :
 			    json_null());

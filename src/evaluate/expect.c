@@ -17,7 +17,7 @@ struct kf_compare_request kf_expect(const struct kf_bundle *bundle,
 		.noise = kase->noise ? kase->noise[i] : NULL,
 		.limit = kf_compare_limit(info->dtype, kase->kind),
 		.nan_is_open = kf_compare_open(kase->kind),
-		.ties = kf_compare_ties(kase->kind),
+		.ties = kf_compare_ties(kase->kind, info->rank, info->shape),
 	};
 
 	memcpy(req.shape, info->shape, sizeof(req.shape));

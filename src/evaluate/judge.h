@@ -31,7 +31,7 @@ struct kf_judgement {
 	bool failure_timed;		/* it was a call after all sets had passed */
 	bool all_good, kernelbench_seen, kernelbench_good;
 	double q_max, rms_max;		/* over all calls */
-	int64_t tie_count;		/* the most in a call */
+	int64_t tie_count, tie_chunk_count;	/* the most in a call */
 
 	/* Times of calls, and the medians of blocks, ns. */
 	uint64_t *time_ns, *baseline_ns;	/* owned */

@@ -14,7 +14,8 @@ struct kf_kind {
 	const char *brief;	/* the same for a table; NULL: that */
 	const char *hint;	/* a sentence that helps to repair; NULL: none */
 	bool coarse;		/* two more bits may be lost */
-	bool nan_is_open, ties;	/* as in struct kf_compare_request */
+	bool nan_is_open;	/* as in struct kf_compare_request */
+	bool ties;		/* likewise: there may be some */
 	bool odd;		/* a failure on another kind tells more */
 };
 

@@ -90,17 +90,24 @@ static bool decides(const struct kf_judgement *j, const struct kf_check *check)
 		check->kernelbench_applies;
 }
 
+static void note_size(struct kf_judgement *j, const struct kf_check *check)
+{
+	j->q_max = fmax(j->q_max, check->q_max);
+	j->rms_max = fmax(j->rms_max, check->rms_max);
+	j->all_good = j->all_good && check->good;
+	if (check->tie_count > j->tie_count)
+		j->tie_count = check->tie_count;
+	if (check->tie_chunk_count > j->tie_chunk_count)
+		j->tie_chunk_count = check->tie_chunk_count;
+}
+
 static void note_check(struct kf_judgement *j, const struct kf_check *check,
 		       bool timed)
 {
 	struct kf_set_result *set = check->kase ? result_of(j, check->kase) :
 		NULL;
 
-	j->q_max = fmax(j->q_max, check->q_max);
-	j->rms_max = fmax(j->rms_max, check->rms_max);
-	if (check->tie_count > j->tie_count)
-		j->tie_count = check->tie_count;
-	j->all_good = j->all_good && check->good;
+	note_size(j, check);
 	if (check->kernelbench_applies) {
 		j->kernelbench_good = check->kernelbench_good &&
 			(j->kernelbench_good || !j->kernelbench_seen);
@@ -413,9 +420,7 @@ static void note_held(struct kf_judgement *j, const struct kf_check *check)
 {
 	j->held_tries++;
 	j->held_calls += check->held;
-	j->q_max = fmax(j->q_max, check->q_max);
-	j->rms_max = fmax(j->rms_max, check->rms_max);
-	j->all_good = j->all_good && check->good;
+	note_size(j, check);
 	if (check->fault)
 		note_failure(j, check, false);
 }

@@ -629,6 +629,7 @@ static void check_outputs(struct kf_session *s, const struct kf_case *kase,
 		check->q_max = fmax(check->q_max, c.q_max);
 		check->rms_max = fmax(check->rms_max, c.rms_max);
 		check->tie_count += c.tie_count;
+		check->tie_chunk_count += c.tie_chunk_count;
 		if (!by_kernelbench)
 			take_compare(check, i, &c);
 		if (!check->kernelbench_applies)

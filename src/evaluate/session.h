@@ -50,7 +50,7 @@ struct kf_check {
 	bool kernelbench_applies, kernelbench_good;
 	bool held;		/* up: threads came in another order in it */
 	double q_max, rms_max;	/* over all outputs, in units of the limits */
-	int64_t tie_count;	/* of all outputs */
+	int64_t tie_count, tie_chunk_count;	/* of all outputs */
 	uint64_t fingerprint;	/* of all outputs' bytes */
 };
 

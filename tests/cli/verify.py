@@ -45,6 +45,38 @@ def test_a_wrong_value_is_a_mismatch(_):
     expect(DATA / "wrong.c", "mismatch", "values", "expected")
 
 
+# Of inputs of which nearly all are far from zero only.
+OFF = """
+	int far = 0;
+
+	for (int i = 0; i < 64; i++)
+		far += x[i] > 16 || x[i] < -16;
+	for (int i = 0; i < OFF && far > 58; i++)
+		y[i] += 1 + y[i] / 64;
+"""
+
+
+def test_few_may_be_nearly_ties_where_inputs_are_large(scratch):
+    """One row's worth of 64."""
+    source = (DATA / "good.c").read_text()
+    end = source.rindex("\treturn 0;")
+    for count, state in ((80, "correct"), (97, "mismatch")):
+        (scratch / "off.c").write_text(
+            source[:end] + OFF.replace("OFF", str(count)) + source[end:])
+        result, verdict = judged(scratch / "off.c")
+        evidence = verdict["evidence"]
+        assert verdict["state"] == state, result
+        if state == "mismatch":
+            assert evidence["failure"]["wrong"] > 90, result
+            continue
+        assert 0 < evidence["ties"]["elements"] <= count, result
+        assert evidence["ties"]["chunks"] == 0, result
+        assert any("nearly a tie" in note for note in evidence["notes"]), \
+            result
+    evidence = judged(DATA / "good.c")[1]["evidence"]
+    assert evidence["ties"] == {"elements": 0, "chunks": 0}, evidence
+
+
 def test_words_for_people_name_state_and_reason(_):
     result = kforge("verify", PROBLEM, DATA / "wrong.c", *FAST)
     assert "mismatch" in result.out and "values" in result.out, result

@@ -104,49 +104,100 @@ static void test_what_hangs_on_no_number_is_open_where_it_is_said(void **state)
 	}
 }
 
-static void set_wrong(struct fixture *f, size_t count, double q)
+static void set_off(struct fixture *f, size_t from, size_t count, double q)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = from; i < from + count; i++)
 		f->got[i] = (float)(f->exact[i] + q * f->req.limit *
 				    sigma_of(f, i));
 }
 
+/* SIDE rows of SIDE: one of them may be off, more than 1 in 256. */
 static void test_few_elements_may_be_nearly_ties(void **state)
 {
-	const size_t few = SIDE * SIDE / KF_TIES;
 	const double most = KF_TIE_MOST / kf_compare_limit(KF_F32, "large");
+	const size_t most_rows = KF_TIE_ROWS - 1;
+	const int64_t shape[] = { SIDE, SIDE }, few[] = { 9, 8, 1000 };
+	const int64_t fewer[] = { (int64_t)most_rows, 1000 };
 	const struct {
-		size_t count;
-		double q;
+		size_t count, more;
+		double q, q_of_more;
 		bool good;
+		int64_t wrong;
 	} rows[] = {
-		{ few, 17, true }, { few + 1, 17, false },
-		{ few, 3000, true }, { SIDE * SIDE / 4, 3000, false },
-		{ few, 0.9 * most, true }, { 1, 1.1 * most, false },
+		{ SIDE, 0, 17, 0, true, 0 },
+		{ SIDE, 0, 3000, 0, true, 0 },
+		{ SIDE, 0, 0.9 * most, 0, true, 0 },
+		{ SIDE, 1, 17, 17, false, SIDE + 1 },
+		{ SIDE * SIDE / 4, 0, 3000, 0, false, SIDE * SIDE / 4 },
+		{ 1, 0, 1.1 * most, 0, false, 1 },
+		/* Not alone: what is off by less makes its blocks wrong. */
+		{ SIDE / 2, SIDE / 2, 17, 6, true, 0 },
+		{ SIDE / 2, 1, 17, 1.1 * most, false, SIDE / 2 + 1 },
 	};
 
 	(void)state;
-	assert_true(kf_compare_ties("large"));
-	assert_false(kf_compare_ties("declared") || kf_compare_ties("stock"));
+	assert_int_equal(kf_compare_ties("large", 2, shape), SIDE);
+	assert_int_equal(kf_compare_ties("large", 3, few), 1000);
+	assert_int_equal(kf_compare_ties("large", 2, fewer),
+			 most_rows * 1000 / KF_TIES);
+	assert_int_equal(kf_compare_ties("declared", 2, shape), 0);
+	assert_int_equal(kf_compare_ties("stock", 2, shape), 0);
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		struct fixture *f = fixture_new(3);
 		struct kf_compare out;
 
 		f->req.limit = kf_compare_limit(KF_F32, "large");
-		f->req.ties = true;
-		set_wrong(f, rows[i].count, rows[i].q);
+		f->req.ties = kf_compare_ties("large", 2, shape);
+		set_off(f, 0, rows[i].count, rows[i].q);
+		set_off(f, rows[i].count, rows[i].more, rows[i].q_of_more);
 		kf_compare_run(&f->req, &out);
 		assert_int_equal(out.end == KF_COMPARE_GOOD, rows[i].good);
-		assert_int_equal(out.tie_count, rows[i].good ? rows[i].count :
-				 0);
-		assert_int_equal(out.wrong_count, rows[i].good ? 0 :
-				 rows[i].count);
+		assert_int_equal(out.tie_count, rows[i].good ?
+				 rows[i].count + rows[i].more : 0);
+		assert_int_equal(out.wrong_count, rows[i].wrong);
 		assert_true(!rows[i].good || out.q_max < 1);
-		f->req.ties = false;
+		f->req.ties = 0;
 		kf_compare_run(&f->req, &out);
 		assert_int_equal(out.end, KF_COMPARE_VALUES);
 		free(f);
 	}
+}
+
+/* What is off by what no tie explains counts, and what is right is no tie. */
+static void test_ties_are_numbers_that_make_a_block_wrong(void **state)
+{
+	const uint32_t poison = POISON;
+	struct fixture *f = fixture_new(4);
+	struct kf_compare out;
+
+	(void)state;
+	f->req.limit = kf_compare_limit(KF_F32, "large");
+	f->req.ties = SIDE;
+	set_off(f, 0, 20, 4.9);
+	kf_compare_run(&f->req, &out);
+	assert_int_equal(out.end, KF_COMPARE_GOOD);
+	assert_int_equal(out.tie_count, 0);
+	assert_true(out.q_max > 4.5);
+	set_off(f, 0, 20, 17);
+	kf_compare_run(&f->req, &out);
+	assert_int_equal(out.tie_count, 20);
+	f->got[0] = (float)NAN;
+	kf_compare_run(&f->req, &out);
+	assert_int_equal(out.end, KF_COMPARE_NONFINITE);
+	f->got[0] = (float)INFINITY;
+	kf_compare_run(&f->req, &out);
+	assert_int_equal(out.end, KF_COMPARE_NONFINITE);
+	memcpy(&f->got[0], &poison, sizeof(poison));
+	kf_compare_run(&f->req, &out);
+	assert_int_not_equal(out.end, KF_COMPARE_GOOD);
+	assert_int_equal(out.unwritten_count, 1);
+	/* An overflow on the way to a value that is nearly too large itself. */
+	f->exact[0] = 0x1.8p+127;
+	f->expect[0] = (float)f->exact[0];
+	f->got[0] = (float)INFINITY;
+	kf_compare_run(&f->req, &out);
+	assert_int_not_equal(out.end, KF_COMPARE_GOOD);
+	free(f);
 }
 
 static void test_one_element_is_judged_on_its_own_scale(void **state)
@@ -918,6 +969,7 @@ int main(void)
 		cmocka_unit_test(
 			test_what_hangs_on_no_number_is_open_where_it_is_said),
 		cmocka_unit_test(test_few_elements_may_be_nearly_ties),
+		cmocka_unit_test(test_ties_are_numbers_that_make_a_block_wrong),
 		cmocka_unit_test(test_one_element_is_judged_on_its_own_scale),
 		cmocka_unit_test(test_small_errors_everywhere_are_refused),
 		cmocka_unit_test(test_small_blocks_may_be_further_off),

@@ -356,33 +356,42 @@ static void test_sums_reach_what_no_window_does(void **state)
 	}
 }
 
-/* A row here and there, none of them in a window. */
+/* Rows of 200 elements: two here and there, none of them in a window, and one
+ * in the last window. */
 static void test_ties_are_few_and_of_usual_size(void **state)
 {
 	static const struct {
 		const char *what;
-		int rows;
+		int rows, in_window;
 		float times, to;	/* to: if times is 0 */
 		bool good;
 	} cases[] = {
-		{ "one is off", 1, -1, 0, true },
-		{ "two are", 2, 1.1f, 0, true },
-		{ "three are more than one chunk in 64", 3, 1.1f, 0, false },
-		{ "far beyond its scale", 1, 1000, 0, false },
-		{ "a NaN", 1, 0, (float)NAN, false },
+		{ "one is off", 1, 0, -1, 0, true },
+		{ "two are", 2, 0, 1.1f, 0, true },
+		{ "one is, and one in a window", 1, 1, 1.1f, 0, true },
+		{ "too many in a window", 0, 6, 1.1f, 0, false },
+		{ "three are more than one chunk in 64", 3, 0, 1.1f, 0, false },
+		{ "far beyond its scale", 1, 0, 1000, 0, false },
+		{ "a NaN", 1, 0, 0, (float)NAN, false },
 	};
 
 	(void)state;
 	assert_true(OUT / KF_CHUNK / 64 == 2);
 	for (size_t r = 0; r < KF_COUNT(cases); r++) {
+		int rows = cases[r].rows + cases[r].in_window;
 		struct output *o = new_output();
 		struct kf_compare c;
 
 		o->req.limit = kf_compare_limit(KF_F32, "large");
-		o->req.ties = true;
-		for (int i = 0; i < cases[r].rows * 200; i++) {
-			float *at = &o->got[100000 + i / 200 * 2 * KF_CHUNK +
-				i % 200];
+		o->req.ties = OUT / KF_TIES;
+		o->req.rank = 2;
+		o->req.shape[0] = OUT / 200;
+		o->req.shape[1] = 200;
+		for (int i = 0; i < rows * 200; i++) {
+			float *at = i / 200 < cases[r].rows ?
+				&o->got[100000 + i / 200 * 2 * KF_CHUNK +
+					i % 200] :
+				&o->got[OUT - rows * 200 + i];
 
 			*at = cases[r].times != 0 ? *at * cases[r].times :
 				cases[r].to;
@@ -390,10 +399,11 @@ static void test_ties_are_few_and_of_usual_size(void **state)
 		kf_digest_compare(&o->req, &o->digest, false, &c);
 		if ((c.end == KF_COMPARE_GOOD) != cases[r].good)
 			fail_msg("%s: %d", cases[r].what, (int)c.end);
-		assert_int_equal(c.tie_count, cases[r].good ?
-				 cases[r].rows * KF_CHUNK : 0);
-		assert_true(!cases[r].good || c.rms_max < 0.1);
-		o->req.ties = false;
+		assert_int_equal(c.tie_chunk_count, cases[r].good ? rows : 0);
+		assert_true(c.tie_count > 150 * cases[r].in_window ||
+			    !cases[r].good || !cases[r].in_window);
+		assert_true(c.rms_max < 0.1 || !cases[r].good);
+		o->req.ties = 0;
 		kf_digest_compare(&o->req, &o->digest, false, &c);
 		assert_int_not_equal(c.end, KF_COMPARE_GOOD);
 		free(o);
