@@ -13,15 +13,6 @@
  * small outputs need no thread. */
 #define PART_STEPS 256
 
-static int64_t numel_of(const struct kf_compare_request *req)
-{
-	int64_t n = 1;
-
-	for (int axis = 0; axis < req->rank; axis++)
-		n *= req->shape[axis];
-	return n;
-}
-
 /* Neighbouring blocks of one row of blocks, as the quick comparison takes them.
  * first: of the leftmost. */
 static void compare_some(const struct kf_compare_request *req,
@@ -160,7 +151,7 @@ static void compare_once(const struct kf_compare_request *req,
 			 unsigned char *marks, struct kf_compare *out)
 {
 	memset(out, 0, sizeof(*out));
-	out->numel = numel_of(req);
+	out->numel = kf_compare_numel(req->rank, req->shape);
 	if (!out->numel)
 		return;
 	if (kf_dtype_is_float(req->dtype))
@@ -262,7 +253,7 @@ void kf_compare_kernelbench(const struct kf_compare_request *req,
 	double tolerance = half ? 1e-2 : 1e-4;
 
 	memset(out, 0, sizeof(*out));
-	out->numel = numel_of(req);
+	out->numel = kf_compare_numel(req->rank, req->shape);
 	if (!out->numel)
 		return;
 	if (!kf_dtype_is_float(req->dtype)) {

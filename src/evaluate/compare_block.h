@@ -16,6 +16,10 @@ struct kf_grid {
 	int64_t blocks_down, blocks_across;	/* in one item */
 };
 
+/* Elements of an output, and of a row of its last axis; 1 for a scalar. */
+int64_t kf_compare_numel(int rank, const int64_t *shape);
+int64_t kf_compare_row(int rank, const int64_t *shape);
+
 struct kf_grid kf_grid_of(int rank, const int64_t *shape);
 int64_t kf_grid_blocks(const struct kf_grid *grid);
 

@@ -186,14 +186,26 @@ bool kf_compare_open(const char *case_kind)
 	return kf_kind_of(case_kind).nan_is_open;
 }
 
+int64_t kf_compare_numel(int rank, const int64_t *shape)
+{
+	int64_t numel = 1;
+
+	for (int axis = 0; axis < rank; axis++)
+		numel *= shape[axis];
+	return numel;
+}
+
+int64_t kf_compare_row(int rank, const int64_t *shape)
+{
+	return rank ? shape[rank - 1] : 1;
+}
+
 int64_t kf_compare_ties(const char *case_kind, int rank, const int64_t *shape)
 {
-	int64_t rows = 1, row = rank ? shape[rank - 1] : 1, most;
+	int64_t numel = kf_compare_numel(rank, shape);
+	int64_t row = kf_compare_row(rank, shape), most = numel / KF_TIES;
 
 	if (!kf_kind_of(case_kind).ties)
 		return 0;
-	for (int axis = 0; axis + 1 < rank; axis++)
-		rows *= shape[axis];
-	most = rows * row / KF_TIES;
-	return row > most && rows >= KF_TIE_ROWS ? row : most;
+	return row > most && numel >= KF_TIE_ROWS * row ? row : most;
 }

@@ -10,24 +10,25 @@
 #define TIE_SCALES 16.0		/* which make a sum so many scales wrong */
 #define PART 128		/* chunks for one thread */
 
+static int64_t numel_of(const struct kf_compare_request *req)
+{
+	return kf_compare_numel(req->rank, req->shape);
+}
+
+static int64_t in_windows(const struct kf_digest *d)
+{
+	return d->window_count * d->window;
+}
+
 int64_t kf_expect_count(const struct kf_tensor_info *info,
 			const struct kf_digest *digest)
 {
-	return digest ? digest->window_count * digest->window : info->numel;
+	return digest ? in_windows(digest) : info->numel;
 }
 
 int64_t kf_digest_place(const struct kf_digest *digest, int64_t k)
 {
 	return digest ? digest->at[k / digest->window] + k % digest->window : k;
-}
-
-static int64_t numel_of(const struct kf_compare_request *req)
-{
-	int64_t numel = 1;
-
-	for (int axis = 0; axis < req->rank; axis++)
-		numel *= req->shape[axis];
-	return numel;
 }
 
 /* --- windows -------------------------------------------------------------- */
@@ -48,15 +49,15 @@ static void *gather(const struct kf_compare_request *req,
 static bool is_whole(const struct kf_compare_request *req,
 		     const struct kf_digest *d)
 {
-	return d->window_count * d->window >= numel_of(req);
+	return in_windows(d) >= numel_of(req);
 }
 
 /* Of ties as many as are usual, but a row. */
 static int64_t ties_in_windows(const struct kf_compare_request *req,
 			       const struct kf_digest *d)
 {
-	int64_t most = d->window_count * d->window / KF_TIES;
-	int64_t row = req->rank ? req->shape[req->rank - 1] : 1;
+	int64_t most = in_windows(d) / KF_TIES;
+	int64_t row = kf_compare_row(req->rank, req->shape);
 
 	most = most > row ? most : row;
 	return most < req->ties ? most : req->ties;
@@ -72,7 +73,7 @@ static void compare_windows(const struct kf_compare_request *req,
 	windows.got = got;
 	windows.ties = ties_in_windows(req, d);
 	windows.rank = 1;
-	windows.shape[0] = d->window_count * d->window;
+	windows.shape[0] = in_windows(d);
 	if (by_kernelbench)
 		kf_compare_kernelbench(&windows, out);
 	else

@@ -57,7 +57,7 @@ OFF = """
 
 
 def test_few_may_be_nearly_ties_where_inputs_are_large(scratch):
-    """One row's worth of 64."""
+    """As many as a row has, 96 of 6,144."""
     source = (DATA / "good.c").read_text()
     end = source.rindex("\treturn 0;")
     for count, state in ((80, "correct"), (97, "mismatch")):
