@@ -52,6 +52,7 @@ static enum kf_code run_known(const struct kf_profiler *p, struct taking *t,
 {
 	const struct kf_profile_request *req = t->req;
 	struct kf_profile one = { 0 }, *out = t->out;
+	uint64_t began_ns = kf_now_ns();
 	enum kf_code code;
 
 	if (denied_before(req, p)) {
@@ -63,8 +64,12 @@ static enum kf_code run_known(const struct kf_profiler *p, struct taking *t,
 	if (!code && one.end == KF_PROFILE_DENIED && req->denied &&
 	    kf_profilers[number_of(p)])
 		req->denied->by[number_of(p)] = true;
-	if (!code)
+	if (!code) {
+		kf_logf(req->base->log, KF_LOG_INFO, "profiler %s: %s after "
+			"%.1f s", p->name, kf_profile_end_name(one.end),
+			(double)(kf_now_ns() - began_ns) / KF_NS_PER_S);
 		kf_profile_merge(out, &one);
+	}
 	t->found[number_of(p)] = one.end == KF_PROFILE_GOOD ||
 		one.end == KF_PROFILE_PARTIAL;
 	kf_profile_release(&one);

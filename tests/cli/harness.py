@@ -127,6 +127,7 @@ def run_tests(module):
             print(f"ok {number} - {name} # SKIP {skip}")
             continue
         scratch = tempfile.mkdtemp(prefix="kforge-cli-")
+        began = time.monotonic()
         try:
             getattr(module, name)(pathlib.Path(scratch))
             print(f"ok {number} - {name}")
@@ -137,6 +138,7 @@ def run_tests(module):
                 print(f"# {line}")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+        print(f"# took {time.monotonic() - began:.1f} s")
         sys.stdout.flush()
     return 1 if failed else 0
 
