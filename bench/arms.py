@@ -26,7 +26,7 @@ import sys
 import forms
 
 FOLDER = pathlib.Path("bench/results/h200")
-KINDS = ("arms", "sets")
+KINDS = ("arms", "sets", "newest")
 DRAWS = 2000
 FEWEST = 3      # problems, for an interval
 SEED = 5
@@ -161,7 +161,7 @@ def compare(verdicts, arms, start, attempts):
 
 def table():
     start = starts(read("arms")["verdicts"])
-    for kind, attempts in (("arms", 2), ("sets", 1)):
+    for kind, attempts in (("arms", 2), ("sets", 1), ("newest", 1)):
         verdicts = read(kind)["verdicts"]
         arms = list(dict.fromkeys(arm for arm, *_ in replies(kind)))
         print(f"\n## {kind}\n")
