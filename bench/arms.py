@@ -4,11 +4,11 @@ brings speed?" and "Which counters?"), judged from the replies of a large langua
 model that are kept.
 
     bench/arms.py make DIR     job folders (docs/jobs.md) of replies that have no
-                               verdict yet: DIR/arms/ARM/PROBLEM-ATTEMPT and
-                               DIR/sets/ARM/PROBLEM-ATTEMPT; to be judged by
+                               verdict yet: DIR/KIND/ARM/PROBLEM-ATTEMPT, where
+                               KIND is arms, sets or newest; to be judged by
                                kforge judge DIR
-    bench/arms.py take DIR     what became of them goes to arms.json and sets.json
-    bench/arms.py table        both as tables, with what each arm brings
+    bench/arms.py take DIR     what became of them goes to KIND.json
+    bench/arms.py table        all as tables, with what each arm brings
 
 KERNELBENCH=FOLDER is a checkout of KernelBench, for make. Speed-ups are against the
 faster of eager and compiled PyTorch, timed beside each program; attempt 0 is the
