@@ -128,17 +128,18 @@ def run_tests(module):
             continue
         scratch = tempfile.mkdtemp(prefix="kforge-cli-")
         began = time.monotonic()
+        why = ""
         try:
             getattr(module, name)(pathlib.Path(scratch))
-            print(f"ok {number} - {name}")
         except Exception:  # pylint: disable=broad-except
             failed += 1
-            print(f"not ok {number} - {name}")
-            for line in traceback.format_exc().splitlines():
-                print(f"# {line}")
+            why = traceback.format_exc()
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+        print(f"{'not ok' if why else 'ok'} {number} - {name}")
         print(f"# took {time.monotonic() - began:.1f} s")
+        for line in why.splitlines():
+            print(f"# {line}")
         sys.stdout.flush()
     return 1 if failed else 0
 

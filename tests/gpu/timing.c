@@ -340,6 +340,17 @@ static void test_the_card_has_what_was_measured(void **state)
 	kf_device_info_release(info);
 }
 
+/* Each as a line of TAP's. */
+static void tell_lines(const char *text)
+{
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		printf("# %.*s\n", len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,14 +373,17 @@ int main(void)
 	if (kf_driver_find(f.driver, &f.info, 1, false, &count, &err) ||
 	    !count || make_folder(&f)) {
 		printf("1..1\nnot ok 1 - there is a CUDA device\n# %s\n",
-		       err.text);
+		       err.text[0] ? err.text : count ?
+		       "a folder for the program cannot be made" :
+		       "no CUDA device here");
 		return 1;
 	}
 	if (build_files(&f, "tests/data/cuda/kernels.cu",
 			"tests/data/cuda/host.c", &build, &err) ||
 	    build.end != KF_BUILD_DONE) {
-		printf("1..1\nnot ok 1 - kernels.cu is built\n# %s%s\n",
-		       err.text, kf_buf_str(&build.log));
+		printf("1..1\nnot ok 1 - kernels.cu is built\n");
+		tell_lines(err.text);
+		tell_lines(kf_buf_str(&build.log));
 		return 1;
 	}
 	take_code(&f);
