@@ -12,7 +12,8 @@ model that are kept.
 
 KERNELBENCH=FOLDER is a checkout of KernelBench, for make. Speed-ups are against the
 faster of eager and compiled PyTorch, timed beside each program; attempt 0 is the
-program from which all arms start. "Brings" is the geometric mean of how many times
+program from which all arms start, where it was judged with them; ~: the times were
+not steady. "Brings" is the geometric mean of how many times
 as fast as the start the best program so far is, over the problems that all compared
 arms have, where a wrong program leaves the start. Its interval is of 95 %, from
 problems drawn anew (2,000 times).
@@ -77,6 +78,8 @@ def take(folder):
             if facts["state"] == "correct" and reference:
                 found.update(baseline_ns=reference,
                              speedup=reference / facts["time_ns"])
+                if not facts["conclusive"]:
+                    found["conclusive"] = False
             kept["verdicts"].setdefault(problem, {}).setdefault(
                 arm, {})[str(attempt)] = found
         (FOLDER / f"{kind}.json").write_text(
@@ -126,7 +129,8 @@ def cell(verdicts, arm, problem, attempts):
     shown = []
     for attempt in range(1, attempts + 1):
         v = verdict_of(verdicts, arm, problem, attempt)
-        shown.append("." if not v else f"{v['speedup']:.2f}"
+        doubt = " ~" if v and v.get("conclusive") is False else ""
+        shown.append("." if not v else f"{v['speedup']:.2f}{doubt}"
                      if v.get("speedup") else forms.MARK[v["state"]])
     return "." if set(shown) == {"."} else " / ".join(shown)
 
@@ -160,9 +164,10 @@ def compare(verdicts, arms, start, attempts):
 
 
 def table():
-    start = starts(read("arms")["verdicts"])
+    first = starts(read("arms")["verdicts"])
     for kind, attempts in (("arms", 2), ("sets", 1), ("newest", 1)):
         verdicts = read(kind)["verdicts"]
+        start = {**first, **starts(verdicts)}
         arms = list(dict.fromkeys(arm for arm, *_ in replies(kind)))
         print(f"\n## {kind}\n")
         show(verdicts, arms, start, attempts)
