@@ -27,7 +27,7 @@ import sys
 import forms
 
 FOLDER = pathlib.Path("bench/results/h200")
-KINDS = ("arms", "sets", "newest")
+KINDS = {"arms": 2, "sets": 1, "newest": 1}     # attempts of each arm
 DRAWS = 2000
 FEWEST = 3      # problems, for an interval
 SEED = 5
@@ -165,7 +165,7 @@ def compare(verdicts, arms, start, attempts):
 
 def table():
     first = starts(read("arms")["verdicts"])
-    for kind, attempts in (("arms", 2), ("sets", 1), ("newest", 1)):
+    for kind, attempts in KINDS.items():
         verdicts = read(kind)["verdicts"]
         start = {**first, **starts(verdicts)}
         arms = list(dict.fromkeys(arm for arm, *_ in replies(kind)))

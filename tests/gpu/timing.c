@@ -23,6 +23,17 @@ static void measure(const char *name, double value, const char *unit)
 	fflush(stdout);
 }
 
+/* Each line as one of TAP's, with a word in front of it. */
+static void tell_lines(const char *word, const char *text)
+{
+	while (*text) {
+		int len = (int)strcspn(text, "\n");
+
+		printf("# %s%.*s\n", word, len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
 /* The first number behind words in the card; 0 if there is none. */
 static double in_card(const struct fixture *f, const char *words)
 {
@@ -321,34 +332,16 @@ static void test_the_card_has_what_was_measured(void **state)
 	struct kf_err err = { 0 };
 	uint64_t start_ns = kf_now_ns();
 	size_t count;
-	const char *line;
 
 	if (kf_driver_find(f->driver, info, 1, true, &count, &err))
 		fail_msg("%s", err.text);
 	measure("find_measured", ms_since(start_ns), "ms");
 	assert_int_equal(count, 1);
-	line = kf_buf_str(&info->card);
-	while (*line) {
-		int len = (int)strcspn(line, "\n");
-
-		printf("# card %.*s\n", len, line);
-		line += len + (line[len] == '\n');
-	}
+	tell_lines("card ", kf_buf_str(&info->card));
 	assert_non_null(strstr(kf_buf_str(&info->card), "measured copy"));
 	assert_non_null(strstr(kf_buf_str(&info->card), "measured float32"));
 	assert_non_null(strstr(kf_buf_str(&info->card), "measured bfloat16"));
 	kf_device_info_release(info);
-}
-
-/* Each as a line of TAP's. */
-static void tell_lines(const char *text)
-{
-	while (*text) {
-		int len = (int)strcspn(text, "\n");
-
-		printf("# %.*s\n", len, text);
-		text += len + (text[len] == '\n');
-	}
 }
 
 int main(void)
@@ -382,8 +375,8 @@ int main(void)
 			"tests/data/cuda/host.c", &build, &err) ||
 	    build.end != KF_BUILD_DONE) {
 		printf("1..1\nnot ok 1 - kernels.cu is built\n");
-		tell_lines(err.text);
-		tell_lines(kf_buf_str(&build.log));
+		tell_lines("", err.text);
+		tell_lines("", kf_buf_str(&build.log));
 		return 1;
 	}
 	take_code(&f);
