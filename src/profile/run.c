@@ -116,9 +116,12 @@ static bool find_tool(struct running *r)
 	return !p->command || slash;
 }
 
+/* Only of tools that are known: what a user's own makes of --version is not
+ * for us to try. */
 static void tell_source(struct running *r)
 {
 	const struct kf_profiler *p = r->profiler;
+	bool is_known = kf_profiler_by_name(p->name) == p;
 	struct kf_buf out = { .max = 256 }, clean = { .max = 80 };
 	const char *const argv[] = { p->command ? p->command[0] : "",
 				     "--version", NULL };
@@ -126,7 +129,7 @@ static void tell_source(struct running *r)
 	struct kf_proc_end end;
 	char *source;
 
-	if (p->command &&
+	if (p->command && is_known &&
 	    kf_proc_run(&spec, &out, NULL, &end, NULL) == KF_OK &&
 	    !end.exit_code && !end.signal)
 		kf_utf8_clean(kf_buf_str(&out),

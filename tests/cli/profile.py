@@ -199,6 +199,7 @@ elif "-fsanitize" in (BUILD / "flags").read_text():
 def test_any_command_beside_it(scratch):
     tool = scratch / "watch"
     tool.write_text("#!/bin/sh\n"
+                    f"echo \"$1\" >> {scratch}/asked\n"
                     f"cp {scratch}/p.png $2/timeline.png\n"
                     "[ -d /proc/$1 ] || exit 1\n"
                     "trap 'echo warming up; echo name,value,unit; "
@@ -211,6 +212,8 @@ def test_any_command_beside_it(scratch):
     assert result.status == 0, result
     assert values(result) == {"joules": 2.5}, result
     assert "gone" in missing(result), result
+    # Called once, with its own words alone.
+    assert (scratch / "asked").read_text().strip().isdigit(), result
     pictures = result.json()["profile"]["pictures"]
     assert len(pictures) == 1, result
     assert pathlib.Path(pictures[0]).read_bytes() == PNG
