@@ -47,7 +47,9 @@ struct kf_ceilings {
 };
 
 struct kf_device_info {
-	char id[32];		/* "cpu:0", "null:0"; unique in this driver */
+	char id[32];		/* "cpu:0", "null:0": unique in this driver; what
+				   follows the last colon is the number by which
+				   users name it */
 	char name[96];		/* for people, as the machine gives it */
 	char arch[32];		/* for compilers: "x86-64", "sm_90" */
 	char driver[48];	/* version of the vendor's driver; "" if there is

@@ -4,9 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "executor/devices.h"
 #include "executor/quarantine.h"
 
-#define DEVICES_MAX 16
 #define BUNDLE_TIMEOUT_NS (600 * KF_NS_PER_S)
 
 /* What a reference may use: most of the machine, never all of it. */
@@ -18,14 +18,14 @@ static uint64_t reference_memory_bytes(void)
 	return pages * page_bytes / 10 * 8;
 }
 
-/* "cpu:1" asks for the second device; "cpu" for the first. */
-static enum kf_code wanted_index(const char *name, uint64_t *index,
-				 struct kf_err *err)
+/* "cpu:1" asks for the device of that number; "cpu" for the first. */
+static enum kf_code wanted(const char *name, struct kf_device_list *out,
+			   struct kf_err *err)
 {
 	const char *colon = strchr(name, ':');
 
-	*index = 0;
-	if (!colon || kf_parse_u64(colon + 1, index))
+	out->count = colon != NULL;
+	if (!colon || kf_parse_u64(colon + 1, &out->number[0]))
 		return KF_OK;
 	return kf_fail(err, KF_E_INPUT,
 		       "platform '%s': what follows the colon must be the "
@@ -36,29 +36,20 @@ enum kf_code kf_setup_device(const struct kf_platform *platform,
 			     const char *name, bool measure,
 			     struct kf_device_info *out, struct kf_err *err)
 {
-	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
+	struct kf_devices devices = { .count = 0 };
+	struct kf_device_list list;
 	enum kf_code code;
-	size_t count = 0;
-	uint64_t index;
 
 	*out = (struct kf_device_info) { .units = 0 };
-	code = wanted_index(name, &index, err);
+	code = wanted(name, &list, err);
 	if (!code)
-		code = kf_driver_find(platform->driver, info, DEVICES_MAX,
-				      measure, &count, err);
-	if (!code && index >= count)
-		code = kf_fail(err, KF_E_UNAVAIL,
-			       "platform %s has %zu device%s here, so there is "
-			       "no number %llu; see `kforge platforms`",
-			       platform->name, count, count == 1 ? "" : "s",
-			       (unsigned long long)index);
-	for (size_t i = 0; i < count; i++) {
-		if (!code && i == index)
-			*out = info[i];
-		else
-			kf_device_info_release(&info[i]);
+		code = kf_devices_find(platform, &list, measure, &devices,
+				       err);
+	if (!code) {
+		*out = devices.info[0];
+		devices.info[0].card = (struct kf_buf) { 0 };
 	}
-	free(info);
+	kf_devices_release(&devices);
 	return code;
 }
 

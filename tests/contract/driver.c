@@ -293,8 +293,11 @@ static void test_table_is_complete(void **state)
 static void test_device_is_described(void **state)
 {
 	const struct fixture *f = *state;
+	const char *colon = strrchr(f->info.id, ':');
+	uint64_t number;
 
-	assert_true(f->info.id[0]);
+	assert_non_null(colon);
+	assert_true(kf_parse_u64(colon + 1, &number));
 	assert_true(f->info.name[0]);
 	assert_true(f->info.arch[0]);
 	assert_true(f->info.card.len > 0);
