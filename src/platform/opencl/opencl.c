@@ -76,7 +76,8 @@ static const char *const env[] = {
 		":/usr/lib64:/usr/lib:/usr/local/nvidia/lib64",
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "POCL_CACHE_DIR=/tmp/pocl",
 	VENDORS_VARIABLE, FILES_VARIABLE, KF_OCL_LIBRARY,
-	"CUDA_VISIBLE_DEVICES",	/* NVIDIA's numbers its devices by it */
+	/* What NVIDIA's and PoCL number their devices by. */
+	"CUDA_VISIBLE_DEVICES", "POCL_DEVICES",
 	NULL
 };
 
