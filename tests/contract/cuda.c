@@ -1182,7 +1182,7 @@ static void test_everything_is_given_back(void **state)
 static void test_trouble_of_ours_is_no_verdict(void **state)
 {
 	static const struct { const char *entry; unsigned after; } rows[] = {
-		{ "cuInit", 0 }, { "cuDeviceGetCount", 0 },
+		{ "cuInit", 0 }, { "cuDeviceGet", 0 },
 		{ "cuDevicePrimaryCtxRetain", 0 }, { "cuStreamCreate", 0 },
 		{ "cuEventCreate", 0 }, { "cuEventCreate", 1 },
 		{ "cuMemHostAlloc", 0 }, { "cuMemHostAlloc", 1 },
@@ -1457,6 +1457,39 @@ static void test_code_of_ours_is_assembled_once(void **state)
 	}
 }
 
+/* What a program's host code would find that asks the driver itself. */
+static void test_who_opens_a_device_sees_no_other(void **state)
+{
+	const struct fixture *f = *state;
+	char *path = standin_path();
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	struct kf_device *dev;
+	int (*count)(int *count), (*get)(int *device, int ordinal);
+	int (*name)(char *name, int len, int device);
+	void *symbol[3];
+	char its[64];
+	int found, device;
+
+	assert_non_null(library);
+	symbol[0] = dlsym(library, "cuDeviceGetCount");
+	symbol[1] = dlsym(library, "cuDeviceGet");
+	symbol[2] = dlsym(library, "cuDeviceGetName");
+	memcpy(&count, &symbol[0], sizeof(count));
+	memcpy(&get, &symbol[1], sizeof(get));
+	memcpy(&name, &symbol[2], sizeof(name));
+	assert_int_equal(kf_driver_open(f->driver, "cuda:1", MEMORY_MAX, &dev,
+					NULL), KF_OK);
+	assert_int_equal(count(&found), 0);
+	assert_int_equal(found, 1);
+	assert_int_equal(get(&device, 0), 0);
+	assert_int_equal(name(its, sizeof(its), device), 0);
+	assert_string_equal(its, "Stand-in 1");
+	f->driver->close(dev);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	dlclose(library);
+	free(path);
+}
+
 static void explicit_cluster(struct kf_plan *p)
 {
 	plan_launch(p, "explicit_cluster", 4, 32);
@@ -1530,6 +1563,7 @@ static const struct CMUnitTest device_cases[] = {
 static const struct CMUnitTest standin_cases[] = {
 	CASE(everything_is_given_back),
 	CASE(trouble_of_ours_is_no_verdict),
+	CASE(who_opens_a_device_sees_no_other),
 	CASE(each_result_has_its_culprit),
 	CASE(a_copy_that_is_refused_is_trouble_of_ours),
 	CASE(a_forged_stamp_is_seen_by_the_host),

@@ -1,14 +1,38 @@
-/* Two devices that look like Hopper ones with four multiprocessors. */
+/* Two devices that look like Hopper ones with four multiprocessors; those that
+ * CUDA_VISIBLE_DEVICES lists, by number, when the library is initialised. */
 #include "standin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#define DEVICES 2
+
+static struct { int device[DEVICES], count; } visible;
+
+static void look_what_is_visible(void)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+	visible.count = 0;
+	for (int i = 0; !list && i < DEVICES; i++)
+		visible.device[visible.count++] = i;
+	while (list && *list && visible.count < DEVICES) {
+		char *end;
+		long number = strtol(list, &end, 10);
+
+		if (end == list || number < 0 || number >= DEVICES)
+			return;		/* what comes after it is hidden too */
+		visible.device[visible.count++] = (int)number;
+		list = end + (*end == ',');
+	}
+}
+
 ENTRY(cuInit, unsigned flags)
 {
 	ENTER();
 	(void)flags;
-	return 0;
+	look_what_is_visible();
+	return visible.count ? 0 : KF_CUDA_NO_DEVICE;
 }
 
 ENTRY(cuDriverGetVersion, int *version)
@@ -27,14 +51,16 @@ ENTRY(cuGetErrorName, int result, const char **name)
 ENTRY(cuDeviceGetCount, int *count)
 {
 	ENTER();
-	*count = 2;
+	*count = visible.count;
 	return 0;
 }
 
 ENTRY(cuDeviceGet, int *device, int ordinal)
 {
 	ENTER();
-	*device = ordinal;
+	if (ordinal < 0 || ordinal >= visible.count)
+		return KF_CUDA_INVALID_VALUE;
+	*device = visible.device[ordinal];
 	return 0;
 }
 

@@ -1,31 +1,37 @@
 /* A device: opened, given the shared memory, filled and read for each call. */
 #include "platform/cuda/cuda.h"
 
+#include <limits.h>
+
 #define PREFIX		"cuda:"
 #define TENSOR_GRAIN	16u	/* what vector loads and tensor maps want */
 
 /* --- open ----------------------------------------------------------------- */
 
-static enum kf_code choose(struct kf_device *dev, const char *device_id,
-			   struct kf_err *err)
+static enum kf_code no_device(const char *device_id, struct kf_err *err)
 {
-	const struct kf_cuda_api *api = &dev->api;
+	return kf_fail(err, KF_E_UNAVAIL, "no device %s here; see `kforge "
+		       "platforms`", device_id);
+}
+
+/* It sees this device alone: no program can reach another, and the driver gets
+ * ready for no other. */
+static enum kf_code open_alone(struct kf_device *dev, const char *device_id,
+			       struct kf_err *err)
+{
 	size_t prefix = sizeof(PREFIX) - 1;
-	uint64_t ordinal;
-	int count = 0;
+	uint64_t number;
 	enum kf_code code;
 
-	code = kf_cuda_check(api, api->device_count(&count),
-			     "count the devices", err);
-	if (code)
-		return code;
 	if (strncmp(device_id, PREFIX, prefix) != 0 ||
-	    !kf_parse_u64(device_id + prefix, &ordinal) ||
-	    ordinal >= (uint64_t)count)
-		return kf_fail(err, KF_E_UNAVAIL, "no device %s: there are "
-			       "cuda:0 to cuda:%d", device_id, count - 1);
-	return kf_cuda_check(api, api->device_get(&dev->device, (int)ordinal),
-			     "use the device", err);
+	    !kf_parse_u64(device_id + prefix, &number) || number > INT_MAX)
+		return no_device(device_id, err);
+	code = kf_cuda_api_open(&dev->api, (int)number, err);
+	if (dev->api.absent && dev->api.library)
+		return no_device(device_id, err);
+	return code ? code :
+		kf_cuda_check(&dev->api, dev->api.device_get(&dev->device, 0),
+			      "use the device", err);
 }
 
 static enum kf_code read_limits(struct kf_device *dev, struct kf_err *err)
@@ -117,9 +123,7 @@ enum kf_code kf_cuda_open(const char *device_id, uint64_t memory_max,
 	enum kf_code code;
 
 	dev->memory_max = memory_max;
-	code = kf_cuda_api_open(&dev->api, err);
-	if (!code)
-		code = choose(dev, device_id, err);
+	code = open_alone(dev, device_id, err);
 	if (!code)
 		code = read_limits(dev, err);
 	if (!code)

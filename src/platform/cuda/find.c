@@ -148,7 +148,7 @@ static void in_child(void *arg, struct kf_buf *out)
 	struct kf_cuda_api api;
 	struct kf_err err = { 0 };
 
-	found->code = kf_cuda_api_open(&api, &err);
+	found->code = kf_cuda_api_open(&api, KF_CUDA_EVERY_DEVICE, &err);
 	if (!found->code)
 		found->code = look(found, &api, visible, &err);
 	else if (api.absent)

@@ -480,10 +480,16 @@ static const struct kf_cuda_entry driver_link[] = {
 #undef E
 
 /* The numbers of devices must mean the same in every process. */
-static void settle_order(void)
+static void settle_order(int device)
 {
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", device);
 	setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-	unsetenv("CUDA_VISIBLE_DEVICES");
+	if (device == KF_CUDA_EVERY_DEVICE)
+		unsetenv("CUDA_VISIBLE_DEVICES");
+	else
+		setenv("CUDA_VISIBLE_DEVICES", number, 1);
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 	/* What is assembled here is small, and sandboxes have no home. */
 	setenv("CUDA_CACHE_DISABLE", "1", 1);
@@ -518,13 +524,14 @@ static enum kf_code open_driver(struct kf_cuda_api *api, const char *path,
 	return kf_cuda_check(api, result, "initialise the CUDA driver", err);
 }
 
-enum kf_code kf_cuda_api_open(struct kf_cuda_api *api, struct kf_err *err)
+enum kf_code kf_cuda_api_open(struct kf_cuda_api *api, int device,
+			      struct kf_err *err)
 {
 	char *path = driver_path();
 	enum kf_code code;
 
 	*api = (struct kf_cuda_api) { 0 };
-	settle_order();
+	settle_order(device);
 	/* By name: the loader's own list may have another place. */
 	code = open_driver(api, path ? path : DRIVER_NAME, err);
 	free(path);
