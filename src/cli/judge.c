@@ -15,34 +15,75 @@ unsigned kf_judge_cores(void)
 
 /* What is free of it, else all of it. 0: references do not run there, or it is
  * not known. */
-static uint64_t device_memory(const char *name)
+static uint64_t memory_of(const struct kf_platform *platform,
+			  const struct kf_device_info *device)
 {
-	struct kf_platform *platform = NULL;
-	struct kf_device_info device = { 0 };
-	uint64_t bytes = 0, left = 0;
+	uint64_t bytes = platform->driver->torch_device ?
+		device->memory_bytes : 0;
+	uint64_t left = bytes && platform->driver->memory_free ?
+		platform->driver->memory_free(device->id) : 0;
 
-	if (kf_platform_load(name, &platform, NULL) == KF_OK &&
-	    platform->driver->torch_device &&
-	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
-		bytes = device.memory_bytes;
-	if (bytes && platform->driver->memory_free)
-		left = platform->driver->memory_free(device.id);
-	if (left && left < bytes)
-		bytes = left;
-	kf_device_info_release(&device);
-	kf_platform_free(platform);
-	return bytes;
+	return left && left < bytes ? left : bytes;
 }
 
-unsigned kf_judge_at_once(const char *platform, unsigned asked, unsigned usual)
+/* How many have room: as many on each as on the fullest. */
+static unsigned with_room(const struct kf_platform *platform,
+			  const struct kf_device_info *device, unsigned count,
+			  unsigned asked, unsigned usual)
 {
-	uint64_t bytes = platform ? device_memory(platform) : 0;
-	uint64_t most = bytes / (asked ? JOB_BYTES_LEAST : JOB_BYTES);
+	unsigned wanted = asked ? asked : usual < count ? count : usual;
+	uint64_t bytes = memory_of(platform, &device[0]), most;
+
+	for (unsigned i = 1; i < count; i++) {
+		uint64_t its = memory_of(platform, &device[i]);
+
+		bytes = its < bytes ? its : bytes;
+	}
+	most = bytes / (asked ? JOB_BYTES_LEAST : JOB_BYTES);
+	if (bytes && !most)
+		most = 1;
+	if (bytes && wanted > most * count)
+		wanted = (unsigned)most * count;
+	return wanted > KF_POOL_MAX ? KF_POOL_MAX : wanted;
+}
+
+/* Of the one that the platform means; what cannot be found out here, the job
+ * tells. */
+static unsigned at_once_on_one(const struct kf_platform *platform,
+			       const char *name, unsigned asked,
+			       unsigned usual)
+{
+	struct kf_device_info device = { 0 };
 	unsigned count = asked ? asked : usual;
 
-	if (!bytes || count <= most)
-		return count;
-	return most ? (unsigned)most : 1;
+	if (platform->driver->torch_device &&
+	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
+		count = with_room(platform, &device, 1, asked, usual);
+	kf_device_info_release(&device);
+	return count;
+}
+
+enum kf_code kf_judge_at_once(const char *name,
+			      const struct kf_device_list *list,
+			      unsigned asked, unsigned usual, unsigned *out,
+			      struct kf_err *err)
+{
+	struct kf_platform *platform = NULL;
+	struct kf_devices devices = { .count = 0 };
+	enum kf_code code;
+
+	*out = asked ? asked : usual;
+	code = kf_platform_load(name, &platform, list ? err : NULL);
+	if (!code && !list)
+		*out = at_once_on_one(platform, name, asked, usual);
+	if (!code && list)
+		code = kf_devices_find(platform, list, false, &devices, err);
+	if (!code && list)
+		*out = with_room(platform, devices.info,
+				 (unsigned)devices.count, asked, usual);
+	kf_devices_release(&devices);
+	kf_platform_free(platform);
+	return list ? code : KF_OK;
 }
 
 /* What jobs leave out; problem may be NULL. */
@@ -73,6 +114,7 @@ static int judge(const struct kf_options *options, const char **argument,
 		 size_t argument_count)
 {
 	struct kf_err err = { 0 };
+	struct kf_device_list devices;
 	struct kf_log log;
 	json_t *members;
 	int status;
@@ -101,6 +143,14 @@ static int judge(const struct kf_options *options, const char **argument,
 	else if (options->jsonl && options->watch)
 		kf_fail(&err, KF_E_INPUT, "--watch is for folders: --jsonl "
 			"reads until its input ends");
+	else if (options->devices && strchr(options->platform, ':'))
+		kf_fail(&err, KF_E_INPUT, "--devices %s and --platform %s "
+			"both say which device", options->devices,
+			options->platform);
+	else if (options->devices && kf_device_list_parse(options->devices,
+							  &devices, &err) ==
+		 KF_OK)
+		work.spec.devices = &devices;
 	if (err.code)
 		return kf_cli_fail(&err);
 	members = defaults(options, options->jsonl && argument_count ?
@@ -116,7 +166,7 @@ const struct kf_command kf_command_judge = {
 	.name = "judge",
 	.arguments = "DIR... | --jsonl [PROBLEM]",
 	.summary = "judge jobs: folders of them, or lines of JSON on standard input",
-	.options = "jsonl again watch jobs platform form set size dtype rules libraries baseline "
+	.options = "jsonl again watch jobs devices platform form set size dtype rules libraries baseline "
 		   "calls seed stop-after threads sandbox python cache json "
 		   "quiet verbose help",
 	.argument_min = 0,

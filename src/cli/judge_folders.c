@@ -490,20 +490,25 @@ static char *platform_of(const struct session *s)
 }
 
 /* Timing is one at a time, and what others build meanwhile disturbs it. */
-static unsigned jobs_at_once(const struct session *s)
+static enum kf_code jobs_at_once(const struct session *s, unsigned *out,
+				 struct kf_err *err)
 {
 	char *platform = platform_of(s);
-	unsigned asked = (unsigned)s->options->jobs;
-	unsigned jobs = kf_judge_at_once(platform, asked,
-					 (kf_judge_cores() + 1) / 2);
+	unsigned asked = (unsigned)s->options->jobs, jobs;
+	enum kf_code code = kf_judge_at_once(platform,
+		s->work->spec.devices, asked, (kf_judge_cores() + 1) / 2,
+		&jobs, err);
 
 	free(platform);
+	if (code)
+		return code;
 	if (asked > jobs && !s->options->quiet)
 		fprintf(stderr, "kforge: %u at once, not %u: what is free of "
 			"the device's memory has room for no more\n", jobs,
 			asked);
-	return jobs < s->count || s->options->watch ? jobs :
-	       (unsigned)s->count;
+	*out = jobs < s->count || s->options->watch ? jobs :
+		(unsigned)s->count;
+	return KF_OK;
 }
 
 static void session_release(struct session *s)
@@ -530,11 +535,11 @@ int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 
 	code = find_all(&s, &err);
 	if (!code)
-		work->spec.at_once = jobs_at_once(&s);
+		code = jobs_at_once(&s, &work->spec.at_once, &err);
 	if (!code)
 		code = kf_pool_new(&(struct kf_pool_spec) {
-			.count = work->spec.at_once, .work = kf_work_folder,
-			.end = kf_work_end, .arg = work,
+			.count = work->spec.at_once, .begin = kf_work_begin,
+			.work = kf_work_folder, .end = kf_work_end, .arg = work,
 		}, &s.pool, &err);
 	if (!code)
 		code = judge_all(&s, &err);

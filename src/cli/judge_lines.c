@@ -273,14 +273,18 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 
 	s->work = work;
 	s->in.line.max = LINE_BYTES;
-	s->count = kf_judge_at_once(options->platform, (unsigned)options->jobs,
-				    kf_judge_cores());
-	work->spec.at_once = (unsigned)s->count;
+	if (kf_judge_at_once(options->platform, work->spec.devices,
+			     (unsigned)options->jobs, kf_judge_cores(),
+			     &s->count, &err)) {
+		status = kf_cli_fail(&err);
+		goto out;
+	}
+	work->spec.at_once = s->count;
 	s->item = kf_alloc(s->count * sizeof(s->item[0]));
 	if (kf_cli_scratch("judge", &scratch, &err) ||
 	    kf_pool_new(&(struct kf_pool_spec) {
-			.count = s->count, .work = kf_work_line,
-			.end = kf_work_end, .arg = work,
+			.count = s->count, .begin = kf_work_begin,
+			.work = kf_work_line, .end = kf_work_end, .arg = work,
 		}, &s->pool, &err)) {
 		status = kf_cli_fail(&err);
 		goto out;

@@ -97,6 +97,7 @@ static const struct option option_table[] = {
 	{ 0, "kind", "KIND", "of a new problem: c (default): problem.json and reference.c; python: a PyTorch file", CHOICE, AT(kind), kind_choice, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores; for folders half, for experiments one; on a GPU one for each 20 GiB of its memory that is free)", COUNT, AT(jobs), NULL, 256 },
+	{ 0, "devices", "LIST", "several devices for jobs that name none: their numbers (0,2,3), or all (default: the first)", TEXT, AT(devices), NULL, 0 },
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
 	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
 	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator; cuda: sources for nvcc", CHOICE, AT(as), as_choice, 0 },

@@ -32,6 +32,7 @@ struct kf_options {
 	double target, temperature, reply_timeout_s;
 	double timeout_s, memory_gb;	/* 0: not given */
 	uint64_t jobs;			/* 0: as many as there are cores */
+	const char *devices;		/* NULL: jobs' own */
 	uint64_t rules, libraries, baseline, sandbox, stop_after, dtype, as,
 		kind;			/* enums */
 	bool portable, unverified;

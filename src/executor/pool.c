@@ -135,6 +135,8 @@ static void be_worker(const struct kf_pool *pool, unsigned number, int fd,
 	for (unsigned i = 0; i < pool->spec.count; i++)
 		if (i != number && pool->worker[i].pid)
 			close(pool->worker[i].fd);
+	if (pool->spec.begin)
+		pool->spec.begin(pool->spec.arg, number);
 	while (read_message(fd, &item)) {
 		kf_buf_clear(&answer);
 		pool->spec.work(pool->spec.arg, kf_buf_str(&item), item.len,

@@ -22,6 +22,9 @@
 
 struct kf_pool_spec {
 	unsigned count;			/* workers at most; 1 .. KF_POOL_MAX */
+	/* In the worker, once: which of 0 .. count - 1 it is; or NULL. One
+	 * that takes the place of a dead one has its number. */
+	void (*begin)(void *arg, unsigned number);
 	/* In the worker: does the item, adds the answer (its max is set). */
 	void (*work)(void *arg, const char *item, size_t len,
 		     struct kf_buf *answer);

@@ -1,5 +1,7 @@
 #include "executor/targets.h"
 
+#include "executor/quarantine.h"
+
 struct entry {
 	struct kf_job job;	/* a copy: the setup borrows from it */
 	char *key;		/* owned; NULL: free */
@@ -12,6 +14,8 @@ struct kf_targets {
 	struct kf_targets_spec spec;
 	struct entry entry[KF_TARGETS_MAX];
 	uint64_t calls;
+	char *shared_name;		/* owned; the platform of... */
+	struct kf_devices shared;	/* those of spec.devices */
 };
 
 struct kf_targets *kf_targets_new(const struct kf_targets_spec *spec)
@@ -35,6 +39,10 @@ void kf_targets_free(struct kf_targets *targets)
 {
 	for (size_t i = 0; targets && i < KF_TARGETS_MAX; i++)
 		release(&targets->entry[i]);
+	if (targets) {
+		kf_devices_release(&targets->shared);
+		free(targets->shared_name);
+	}
 	free(targets);
 }
 
@@ -56,6 +64,45 @@ static enum kf_baseline_use baseline_of(const struct kf_job *job)
 	return times ? (enum kf_baseline_use)job->baseline :
 		KF_BASELINE_NONE;
 }
+
+/* --- which device --------------------------------------------------------- */
+
+/* They are asked for once: it takes a third of a second on some. */
+static enum kf_code find_shared(struct kf_targets *targets, const char *name,
+				struct kf_err *err)
+{
+	struct kf_platform *platform = NULL;
+	enum kf_code code;
+
+	if (targets->shared_name && strcmp(targets->shared_name, name) == 0)
+		return KF_OK;
+	kf_devices_release(&targets->shared);
+	free(targets->shared_name);
+	targets->shared_name = NULL;
+	code = kf_platform_load(name, &platform, err);
+	if (!code)
+		code = kf_devices_find(platform, targets->spec.devices, false,
+				       &targets->shared, err);
+	if (!code)
+		targets->shared_name = kf_strdup(name);
+	kf_platform_free(platform);
+	return code;
+}
+
+static enum kf_code check_well(const struct kf_targets *targets,
+			       const char *device_id, struct kf_err *err)
+{
+	char *lock_path = NULL;
+	enum kf_code code = kf_setup_lock_path(targets->spec.cache_path,
+					       device_id, &lock_path, err);
+
+	if (!code)
+		code = kf_quarantine_check(device_id, lock_path, err);
+	free(lock_path);
+	return code;
+}
+
+/* --- what judgements share ------------------------------------------------ */
 
 /* Of the job only what its setup and target depend on, so that jobs that
  * differ in the rest share them. */
@@ -212,18 +259,20 @@ enum kf_code kf_targets_problem(const struct kf_job *job, const char *folder,
 	return code;
 }
 
-enum kf_code kf_targets_get(struct kf_targets *targets,
-			    const struct kf_job *job, const char *folder,
-			    struct kf_setup **setup, struct kf_target **target,
-			    struct kf_err *err)
+static enum kf_code get(struct kf_targets *targets, const struct kf_job *job,
+			const char *device_id, const char *folder,
+			struct entry **out, struct kf_err *err)
 {
 	struct kf_job wanted = { 0 };
 	struct kf_problem problem = { 0 };
-	struct entry *e = NULL;
 	char *key = NULL;
 	enum kf_code code;
 
 	code = copy_what_matters(targets, job, &wanted, err);
+	if (!code && device_id) {
+		free(wanted.platform);
+		wanted.platform = kf_strdup(device_id);
+	}
 	if (!code)
 		code = kf_targets_problem(job, folder, &problem, err);
 	if (!code)
@@ -231,17 +280,58 @@ enum kf_code kf_targets_get(struct kf_targets *targets,
 	if (code)
 		goto out;
 	key = key_of(&wanted, &problem);
-	e = find(targets, key);
-	if (!e)
-		code = open_take(targets, &wanted, &problem, &key, &e, err);
-	if (code)
-		goto out;
-	e->used = ++targets->calls;
-	*setup = &e->setup;
-	*target = &e->target;
+	*out = find(targets, key);
+	if (!*out)
+		code = open_take(targets, &wanted, &problem, &key, out, err);
 out:
 	free(key);
 	kf_problem_release(&problem);
 	kf_job_release(&wanted);
 	return code;
+}
+
+/* On the device whose turn it is, else on the next that is well and can be
+ * used; if none can, the first says why. */
+static enum kf_code get_shared(struct kf_targets *targets,
+			       const struct kf_job *job, const char *folder,
+			       struct entry **out, struct kf_err *err)
+{
+	const struct kf_devices *d = &targets->shared;
+	enum kf_code code = find_shared(targets, job->platform, err);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < d->count; i++) {
+		const char *id =
+			d->info[(targets->spec.number + i) % d->count].id;
+		struct kf_err why = { 0 };
+
+		code = check_well(targets, id, &why);
+		if (!code)
+			code = get(targets, job, id, folder, out, &why);
+		if (code && err && (i == 0 || code != KF_E_UNAVAIL))
+			*err = why;
+		if (code != KF_E_UNAVAIL)
+			break;
+	}
+	return code;
+}
+
+enum kf_code kf_targets_get(struct kf_targets *targets,
+			    const struct kf_job *job, const char *folder,
+			    struct kf_setup **setup, struct kf_target **target,
+			    struct kf_err *err)
+{
+	bool shared = targets->spec.devices && !strchr(job->platform, ':');
+	struct entry *e = NULL;
+	enum kf_code code = shared ?
+		get_shared(targets, job, folder, &e, err) :
+		get(targets, job, NULL, folder, &e, err);
+
+	if (code)
+		return code;
+	e->used = ++targets->calls;
+	*setup = &e->setup;
+	*target = &e->target;
+	return KF_OK;
 }

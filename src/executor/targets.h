@@ -9,6 +9,7 @@
 #ifndef KF_EXECUTOR_TARGETS_H
 #define KF_EXECUTOR_TARGETS_H
 
+#include "executor/devices.h"
 #include "executor/job.h"
 
 #define KF_TARGETS_MAX 8
@@ -18,6 +19,12 @@ struct kf_targets_spec {
 	const char *python, *cache_path;	/* NULL: found */
 	uint64_t threads;		/* for jobs that do not say; 0: all */
 	unsigned at_once;		/* as in struct kf_setup_spec */
+	/* Jobs that name a platform without a device's number are judged on
+	 * that of these whose turn is `number`, a process's own; NULL: on the
+	 * first that is here. One that is in quarantine, or cannot be used, is
+	 * passed over as long as another can. */
+	const struct kf_device_list *devices;
+	unsigned number;
 	enum kf_sandbox_tier tier_min;	/* also for jobs that ask for less */
 	const struct kf_log *log;
 	const volatile int *cancel;

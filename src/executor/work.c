@@ -2,6 +2,13 @@
 
 #include <unistd.h>
 
+void kf_work_begin(void *arg, unsigned number)
+{
+	struct kf_work *work = arg;
+
+	work->spec.number = number;
+}
+
 static void begin(struct kf_work *work)
 {
 	if (!work->targets)
@@ -174,6 +181,7 @@ static json_t *verdict_to_json(const struct kf_job_spec *spec,
 	set(out, "line", json_integer((json_int_t)line));
 	set(out, "problem", json_string(spec->target->problem.name));
 	set(out, "platform", json_string(spec->setup->platform->name));
+	set(out, "device_id", json_string(spec->setup->device.id));
 	set(out, "threads", json_integer(spec->setup->threads));
 	json_object_update(out, json);
 	json_decref(json);

@@ -16,7 +16,10 @@ struct kf_work {
 	struct kf_targets *targets;	/* each process's own; NULL at first */
 };
 
-/* For kf_pool_spec.work and .end; arg is a struct kf_work. */
+/* For kf_pool_spec.begin, .work and .end; arg is a struct kf_work. */
+
+/* The number decides which of several devices is this process's. */
+void kf_work_begin(void *arg, unsigned number);
 
 /* {"folder": PATH, "again": false, "wait": false} gives
  *	{"folder": PATH, "end": "done" | "had_result" | "taken" | "trouble" |

@@ -218,6 +218,50 @@ static void test_nothing_is_left_where_a_worker_was_killed(void **s)
 	free(folder);
 }
 
+static void be_numbered(void *arg, unsigned number)
+{
+	*(unsigned *)arg = number;
+}
+
+/* Answers with its number among the workers; "die" kills it. */
+static void tell_number(void *arg, const char *item, size_t len,
+			struct kf_buf *answer)
+{
+	if (len == 3 && strncmp(item, "die", 3) == 0)
+		raise(SIGKILL);
+	kf_buf_printf(answer, "%u", *(const unsigned *)arg);
+}
+
+static void test_who_takes_a_dead_ones_place_has_its_number(void **state)
+{
+	struct kf_pool_answer answer;
+	struct pollfd p[KF_POOL_MAX];
+	struct kf_pool *pool;
+	unsigned own = 99;
+
+	(void)state;
+	assert_int_equal(kf_pool_new(&(struct kf_pool_spec) {
+		.count = 2, .begin = be_numbered, .work = tell_number,
+		.arg = &own,
+	}, &pool, NULL), KF_OK);
+	give(pool, RED);
+	give(pool, BLUE);
+	assert_int_equal(take(pool) + take(pool), 0 + 1);
+	assert_int_equal(do_one(pool, RED), 0);
+	assert_int_equal(do_one(pool, BLUE), 1);
+	assert_int_equal(kf_pool_give(pool, &(struct kf_pool_item) {
+		.subject = BLUE, .text = "die", .len = 3,
+	}, NULL), KF_OK);
+	assert_true(poll(p, (nfds_t)kf_pool_poll(pool, p), ANSWER_MS) > 0);
+	assert_true(kf_pool_answer(pool, &answer));
+	assert_null(answer.text);
+	give(pool, RED);		/* or it would take the next one, too */
+	give(pool, GREEN);
+	assert_int_equal(take(pool) + take(pool), 0 + 1);
+	assert_int_equal(do_one(pool, GREEN), 1);
+	kf_pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +271,8 @@ int main(void)
 		cmocka_unit_test(test_no_subject_is_not_one),
 		cmocka_unit_test(
 			test_nothing_is_left_where_a_worker_was_killed),
+		cmocka_unit_test(
+			test_who_takes_a_dead_ones_place_has_its_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
