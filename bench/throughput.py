@@ -7,9 +7,11 @@ which each tenth does not compile and each tenth is wrong, as lines of JSON,
 judged with as many at once as kforge chooses. Each must end with the verdict
 that it deserves.
 
-Usage: bench/throughput.py [PLATFORM...]; COUNT=N changes their number.
+Usage: bench/throughput.py [PLATFORM...]; COUNT=N changes their number,
+DEVICES=LIST (0,1 or all) shares them among several devices.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -31,6 +33,7 @@ DIFFERENCE = {"cpu": "\nint kf_unused_{0}(int x) {{ return {0} * x; }}\n",
               "cuda": "\n__device__ int unused_{0}(int x) "
                       "{{ return {0} * x; }}\n"}
 COUNT = int(os.environ.get("COUNT", "40"))
+DEVICES = os.environ.get("DEVICES")
 CALLS = 100
 GOAL_A_MINUTE = 100.0       # with this many cores, and a GPU:
 GOAL_CORES = 16
@@ -57,10 +60,11 @@ def sources(platform, number):
 
 
 def judge(platform, cache, numbers):
-    """({number: state}, nanoseconds from the first request to the last
-    verdict)."""
+    """([verdict], nanoseconds from the first request to the last of them, what
+    was said)."""
     command = [KFORGE, "judge", "--jsonl", PROBLEM, "-p", platform, "--size",
-               "test", "--calls", str(CALLS), "--baseline", "none"]
+               "test", "--calls", str(CALLS), "--baseline", "none",
+               *(["--devices", DEVICES] if DEVICES else [])]
     lines = [json.dumps({"id": n, "files": sources(platform, n)})
              for n in numbers]
     started = time.monotonic_ns()
@@ -70,14 +74,15 @@ def judge(platform, cache, numbers):
                           env={**os.environ, "XDG_CACHE_HOME": cache})
     took = time.monotonic_ns() - started
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
-    return {v["id"]: v.get("state") for v in verdicts}, took, done.stderr
+    return verdicts, took, done.stderr
 
 
 def measure(platform):
     with tempfile.TemporaryDirectory() as cache:
         judge(platform, cache, range(2, 4))     # makes the bundle
         numbers = range(10, 10 + COUNT)
-        states, took, words = judge(platform, cache, numbers)
+        verdicts, took, words = judge(platform, cache, numbers)
+    states = {v["id"]: v.get("state") for v in verdicts}
     lost = [n for n in numbers if n not in states]
     wrong = {n: states[n] for n in numbers
              if n in states and states[n] != expected(n)}
@@ -88,6 +93,7 @@ def measure(platform):
     if lost or wrong:
         print(words[-2000:], wrong, file=sys.stderr)
     return {"candidates": COUNT, "took_ns": took, "a_minute": a_minute,
+            "on": collections.Counter(v.get("device_id") for v in verdicts),
             "lost": lost, "wrong": wrong}
 
 
