@@ -114,7 +114,7 @@ ANYBODYS = """
     platform form model attempts target start set size dtype shape shapes prompts
     temperature max-tokens budget-tokens reply-timeout dry-run fit timeout
     memory keep baseline calls stop-after threads watch explain picture sanitize kind context
-    jobs again jsonl as portable only all merge table json quiet verbose profiler
+    jobs devices again jsonl as portable only all merge table json quiet verbose profiler
     advisor advisor-sees profile hide rejudge
     """.split()
 TYPED_ONLY = ["config", "no-config", "help"]
