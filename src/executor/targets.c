@@ -298,22 +298,21 @@ static enum kf_code get_shared(struct kf_targets *targets,
 {
 	const struct kf_devices *d = &targets->shared;
 	enum kf_code code = find_shared(targets, job->platform, err);
+	size_t passed = 0;
 
 	if (code)
 		return code;
-	for (size_t i = 0; i < d->count; i++) {
-		const char *id =
-			d->info[(targets->spec.number + i) % d->count].id;
+	do {
+		size_t i = (targets->spec.number + passed) % d->count;
 		struct kf_err why = { 0 };
 
-		code = check_well(targets, id, &why);
+		code = check_well(targets, d->info[i].id, &why);
 		if (!code)
-			code = get(targets, job, id, folder, out, &why);
-		if (code && err && (i == 0 || code != KF_E_UNAVAIL))
+			code = get(targets, job, d->info[i].id, folder, out,
+				   &why);
+		if (code && err && (!passed || code != KF_E_UNAVAIL))
 			*err = why;
-		if (code != KF_E_UNAVAIL)
-			break;
-	}
+	} while (code == KF_E_UNAVAIL && ++passed < d->count);
 	return code;
 }
 
