@@ -31,7 +31,8 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 4		/* raise on any change to struct kf_driver */
+#define KF_DRIVER_ABI 5		/* raise on any change to struct kf_driver and
+				   what it hands over */
 
 struct kf_device;		/* one opened device; each driver defines it */
 
@@ -50,6 +51,10 @@ struct kf_device_info {
 	char id[32];		/* "cpu:0", "null:0": unique in this driver; what
 				   follows the last colon is the number by which
 				   users name it */
+	/* What the hardware is called, whoever reaches it: "GPU-" and a UUID,
+	 * KF_HARDWARE_PROCESSOR; "": nothing but id is known. Devices that have
+	 * it in common, of other drivers too, are never timed at once. */
+	char hardware[48];
 	char name[96];		/* for people, as the machine gives it */
 	char arch[32];		/* for compilers: "x86-64", "sm_90" */
 	char driver[48];	/* version of the vendor's driver; "" if there is
@@ -66,6 +71,10 @@ struct kf_device_info {
 				   know, measured ceilings included */
 };
 void kf_device_info_release(struct kf_device_info *info);
+
+#define KF_HARDWARE_PROCESSOR "processor"	/* this machine's */
+/* "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", as vendors' tools have it. */
+void kf_device_hardware(const unsigned char uuid[16], char out[48]);
 
 struct kf_build_request {
 	const char *const *source;	/* paths, in platform.json's order */

@@ -4,22 +4,47 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #define POLL_NS (5 * KF_NS_PER_MS)
 
+/* Without O_CREAT where it is there: of a file that is another user's, in a
+ * folder for all, Linux refuses that. No links: in a folder of somebody else's
+ * one could name a lock of ours. */
+static int open_file(const char *path)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd;
+
+	do {
+		fd = open(path, flags);
+		if (fd >= 0 || errno != ENOENT)
+			break;
+		fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
+}
+
 static enum kf_code open_lock(const char *path, struct kf_lock *lock,
 			      struct kf_err *err)
 {
 	*lock = (struct kf_lock) { 0 };
-	/* No links: in a folder of somebody else's one could name a lock of
-	 * ours. */
-	lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	lock->fd = open_file(path);
 	if (lock->fd < 0)
 		return kf_fail_errno(err, "cannot open the lock %s", path);
 	lock->open = true;
 	return KF_OK;
+}
+
+/* Who holds a file that was removed meanwhile holds nothing. */
+static bool is_there(const char *path, const struct kf_lock *lock)
+{
+	struct stat named, ours;
+
+	return stat(path, &named) == 0 && fstat(lock->fd, &ours) == 0 &&
+		named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
 }
 
 /* For those who wait; the lock itself does not depend on it. */
@@ -35,13 +60,21 @@ static void sign(const struct kf_lock *lock)
 static enum kf_code try_once(const char *path, bool share,
 			     struct kf_lock *lock, struct kf_err *err)
 {
-	lock->held = flock(lock->fd, (share ? LOCK_SH : LOCK_EX) |
-			   LOCK_NB) == 0;
-	if (lock->held)
-		sign(lock);
-	else if (errno != EWOULDBLOCK && errno != EINTR)
-		return kf_fail_errno(err, "cannot lock %s", path);
-	return KF_OK;
+	enum kf_code code = KF_OK;
+
+	while (!code && flock(lock->fd, (share ? LOCK_SH : LOCK_EX) |
+			      LOCK_NB) == 0) {
+		lock->held = is_there(path, lock);
+		if (lock->held) {
+			sign(lock);
+			return KF_OK;
+		}
+		kf_lock_release(lock);
+		code = open_lock(path, lock, err);
+	}
+	if (code || errno == EWOULDBLOCK || errno == EINTR)
+		return code;
+	return kf_fail_errno(err, "cannot lock %s", path);
 }
 
 enum kf_code kf_lock_try(const char *path, struct kf_lock *out,

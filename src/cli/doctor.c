@@ -2,6 +2,7 @@
 #include "cli/doctor.h"
 
 #include "cli/cli.h"
+#include "executor/device_files.h"
 #include "executor/quarantine.h"
 #include "executor/setup.h"
 
@@ -9,15 +10,15 @@
 static int release(const struct kf_options *options)
 {
 	struct kf_err err = { 0 };
-	char *lock_path = NULL;
+	char *path = NULL;
 	bool was = false;
-	enum kf_code code = kf_setup_lock_path(options->cache,
-					       options->release, &lock_path,
-					       &err);
+	enum kf_code code = kf_device_quarantine_path(options->cache,
+						      options->release, &path,
+						      &err);
 
 	if (!code)
-		code = kf_quarantine_release(lock_path, &was, &err);
-	free(lock_path);
+		code = kf_quarantine_release(path, &was, &err);
+	free(path);
 	if (code)
 		return kf_cli_fail(&err);
 	printf(was ? "device %s is out of quarantine\n" :

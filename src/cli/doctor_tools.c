@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
+#include "executor/device_files.h"
 #include "executor/quarantine.h"
 #include "executor/setup.h"
 
@@ -341,12 +342,12 @@ static void check_quarantine(struct kf_doctor *d, const char *cache,
 			     const char *what, const char *device_id)
 {
 	struct kf_err err = { 0 };
-	char *lock_path = NULL;
+	char *path = NULL;
 
-	if (kf_setup_lock_path(cache, device_id, &lock_path, &err) ||
-	    kf_quarantine_check(device_id, lock_path, &err))
+	if (kf_device_quarantine_path(cache, device_id, &path, &err) ||
+	    kf_quarantine_check(device_id, path, &err))
 		kf_doctor_find(d, KF_FINDING_BAD, what, "%s", err.text);
-	free(lock_path);
+	free(path);
 }
 
 static void check_platform(struct kf_doctor *d, const char *cache,

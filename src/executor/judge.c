@@ -204,6 +204,7 @@ static enum kf_code look_at_device(const struct kf_judge_spec *spec,
 			.driver = setup->platform->driver,
 			.device_id = setup->device.id,
 			.lock_path = setup->lock_path,
+			.path = setup->quarantine_path,
 			.log = setup->problem_spec.log,
 			.cancel = spec->cancel ? spec->cancel :
 				setup->problem_spec.cancel,
@@ -222,9 +223,9 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 
 	req.platform = &platform;
 	*out = (struct kf_verdict) { 0 };
-	if (setup->lock_path)
-		code = kf_quarantine_check(setup->device.id, setup->lock_path,
-					   err);
+	if (setup->quarantine_path)
+		code = kf_quarantine_check(setup->device.id,
+					   setup->quarantine_path, err);
 	if (code)
 		return code;
 	for (unsigned try = 1; try <= JUDGE_TRIES; try++) {

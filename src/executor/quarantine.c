@@ -9,15 +9,9 @@
 #define CANARIES	2
 #define PAUSE_NS	KF_NS_PER_S	/* a device may be resetting itself */
 
-static char *path_of(const char *lock_path)
-{
-	return kf_format("%s.quarantine", lock_path);
-}
-
-enum kf_code kf_quarantine_check(const char *device_id, const char *lock_path,
+enum kf_code kf_quarantine_check(const char *device_id, const char *path,
 				 struct kf_err *err)
 {
-	char *path = path_of(lock_path);
 	enum kf_code code = KF_OK;
 	json_t *json = NULL;
 
@@ -32,14 +26,12 @@ enum kf_code kf_quarantine_check(const char *device_id, const char *lock_path,
 			       device_id);
 	}
 	json_decref(json);
-	free(path);
 	return code;
 }
 
 static enum kf_code put(const struct kf_quarantine *q, const char *reason,
 			struct kf_err *err)
 {
-	char *path = path_of(q->lock_path);
 	json_t *json = json_object();
 	enum kf_code code;
 	char now[32];
@@ -49,11 +41,10 @@ static enum kf_code put(const struct kf_quarantine *q, const char *reason,
 	json_object_set_new(json, "reason", kf_json_string(reason,
 							   strlen(reason)));
 	json_object_set_new(json, "at", json_string(now));
-	code = kf_json_write(path, json, err);
+	code = kf_json_write(q->path, json, err);
 	kf_logf(q->log, KF_LOG_ERROR, "device %s is put into quarantine: %s",
 		q->device_id, reason);
 	json_decref(json);
-	free(path);
 	return code;
 }
 
@@ -82,7 +73,7 @@ enum kf_code kf_quarantine_look(const struct kf_quarantine *q,
 	uint64_t waited_ns;
 	enum kf_code code;
 
-	if (!q->driver->canary || !q->lock_path)
+	if (!q->driver->canary || !q->lock_path || !q->path)
 		return KF_OK;
 	code = kf_device_share(&(struct kf_device_wait) {
 		.lock_path = q->lock_path, .device_id = q->device_id,
@@ -102,15 +93,10 @@ enum kf_code kf_quarantine_look(const struct kf_quarantine *q,
 	return KF_OK;
 }
 
-enum kf_code kf_quarantine_release(const char *lock_path, bool *was,
+enum kf_code kf_quarantine_release(const char *path, bool *was,
 				   struct kf_err *err)
 {
-	char *path = path_of(lock_path);
-	enum kf_code code = KF_OK;
-
 	*was = unlink(path) == 0;
-	if (!*was && errno != ENOENT)
-		code = kf_fail_errno(err, "cannot remove %s", path);
-	free(path);
-	return code;
+	return *was || errno == ENOENT ? KF_OK :
+		kf_fail_errno(err, "cannot remove %s", path);
 }

@@ -1,9 +1,8 @@
 #include "executor/setup.h"
 
-#include <ctype.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "executor/device_files.h"
 #include "executor/devices.h"
 #include "executor/quarantine.h"
 
@@ -53,31 +52,6 @@ enum kf_code kf_setup_device(const struct kf_platform *platform,
 	return code;
 }
 
-/* CACHE/devices/MACHINE-cpu-0.lock: a cache may be shared by machines. */
-enum kf_code kf_setup_lock_path(const char *cache_asked, const char *device_id,
-				char **out, struct kf_err *err)
-{
-	struct utsname about;
-	char *cache, *folder = NULL, *name = NULL;
-	enum kf_code code = kf_cache_folder(cache_asked, &cache, err);
-
-	if (code)
-		goto out;
-	folder = kf_path_join(cache, "devices");
-	code = kf_mkdir_p(folder, err);
-	name = kf_format("%s-%s.lock", uname(&about) ? "here" :
-			 about.nodename, device_id);
-	for (char *c = name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-			*c = '-';
-	*out = kf_path_join(folder, name);
-out:
-	free(name);
-	free(folder);
-	free(cache);
-	return code;
-}
-
 /* A processor is the device itself, and its units are whole; what runs on
  * another device leaves the processors to be shared. */
 static unsigned threads_of(const struct kf_setup_spec *spec,
@@ -109,11 +83,15 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		code = kf_setup_device(out->platform, spec->platform,
 				       spec->measure, &out->device, err);
 	if (!code && !spec->away)
-		code = kf_setup_lock_path(spec->cache_path, out->device.id,
-					  &out->lock_path, err);
+		code = kf_device_lock_path(&out->device, spec->cache_path,
+					   spec->log, &out->lock_path, err);
 	if (!code && !spec->away)
-		code = kf_quarantine_check(out->device.id, out->lock_path,
-					   err);
+		code = kf_device_quarantine_path(spec->cache_path,
+						 out->device.id,
+						 &out->quarantine_path, err);
+	if (!code && !spec->away)
+		code = kf_quarantine_check(out->device.id,
+					   out->quarantine_path, err);
 	if (code)
 		return code;
 	out->handshakes = kf_alloc(sizeof(*out->handshakes));
@@ -165,6 +143,7 @@ void kf_setup_release(struct kf_setup *setup)
 {
 	free(setup->handshakes);
 	free(setup->lock_path);
+	free(setup->quarantine_path);
 	free(setup->asked);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);

@@ -47,14 +47,8 @@ struct kf_setup {
 	struct kf_handshakes *handshakes;	/* owned */
 	struct kf_profile_denied denied;	/* what may not count here */
 	bool compiler_proved;		/* it has compiled our own example */
-	char *lock_path;		/* owned; of the device, while it is timed:
-					   one for all kforge processes that use
-					   this cache on this machine */
+	char *lock_path, *quarantine_path;	/* owned; device_files.h */
 };
-
-/* Of a device's lock, in the cache folder (NULL: the user's). Caller frees. */
-KF_MUST_CHECK enum kf_code kf_setup_lock_path(const char *cache_path,
-		const char *device_id, char **out, struct kf_err *err);
 
 /* The device that "NAME" (the first) or "NAME:INDEX" asks for. KF_E_UNAVAIL if
  * there is none here. The caller releases it. */

@@ -1,5 +1,6 @@
 #include "executor/targets.h"
 
+#include "executor/device_files.h"
 #include "executor/quarantine.h"
 
 struct entry {
@@ -92,13 +93,13 @@ static enum kf_code find_shared(struct kf_targets *targets, const char *name,
 static enum kf_code check_well(const struct kf_targets *targets,
 			       const char *device_id, struct kf_err *err)
 {
-	char *lock_path = NULL;
-	enum kf_code code = kf_setup_lock_path(targets->spec.cache_path,
-					       device_id, &lock_path, err);
+	char *path = NULL;
+	enum kf_code code = kf_device_quarantine_path(
+		targets->spec.cache_path, device_id, &path, err);
 
 	if (!code)
-		code = kf_quarantine_check(device_id, lock_path, err);
-	free(lock_path);
+		code = kf_quarantine_check(device_id, path, err);
+	free(path);
 	return code;
 }
 

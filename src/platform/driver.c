@@ -10,6 +10,16 @@ void kf_device_info_release(struct kf_device_info *info)
 	kf_buf_release(&info->card);
 }
 
+void kf_device_hardware(const unsigned char uuid[16], char out[48])
+{
+	size_t len = (size_t)snprintf(out, 48, "GPU-");
+
+	for (size_t i = 0; i < 16; i++)
+		len += (size_t)snprintf(out + len, 48 - len, "%s%02x",
+					i == 4 || i == 6 || i == 8 || i == 10 ?
+					"-" : "", uuid[i]);
+}
+
 void kf_trace_op_init(struct kf_trace_op *op, const char *name)
 {
 	const double unknown = (double)NAN;

@@ -79,7 +79,7 @@ def test_a_device_in_quarantine_is_passed_over(scratch):
     folder, cache = jobs(scratch, 4), scratch / "cache"
     devices = cache / "devices"
     devices.mkdir(parents=True)
-    ill = [devices / f"{os.uname().nodename}-opencl-{i}.lock.quarantine"
+    ill = [devices / f"{os.uname().nodename}-opencl-{i}.quarantine"
            for i in (0, 1)]
     ill[0].write_text('{"reason": "it computes nonsense"}')
     words = (folder, "--devices", "0,1", "--jobs", 2, "--cache", cache)

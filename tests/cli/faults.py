@@ -223,8 +223,8 @@ def test_a_device_in_quarantine_judges_nothing(scratch):
     before = kforge("verify", C_PROBLEM, ROOT / "tests" / "data" / "cli" /
                     "good.c", *FAST, "--cache", cache)
     assert before.status == 0, before
-    lock, = (p for p in cache.rglob("*lock*") if "cpu" in p.name)
-    note = lock.with_name(lock.name + ".quarantine")
+    note = cache / "devices" / f"{os.uname().nodename}-cpu-0.quarantine"
+    assert note.parent.is_dir()
     note.write_text('{"reason": "it smokes", "at": "noon"}')
     is_ours(kforge(*words), "unavailable", "quarantine", "it smokes",
             "doctor --release cpu:0")

@@ -48,6 +48,7 @@ class Result:
 def environment(extra=None):
     # The developer's own kforge.json is not asked.
     env = dict(os.environ, KFORGE_HOME=str(ROOT), XDG_CACHE_HOME=CACHE,
+               KFORGE_DEVICE_LOCKS=os.path.join(CACHE, "locks"),
                XDG_CONFIG_HOME=os.path.join(CACHE, "no-config"))
     env.update(extra or {})
     return env

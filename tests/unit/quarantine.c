@@ -52,27 +52,29 @@ static void test_only_what_is_known_to_be_ill_is_put_away(void **state)
 		{ wrong_canary, KF_E_UNAVAIL, "dev:0 is wrong" },
 	};
 	char folder[] = "/tmp/kforge-quarantine-XXXXXX";
-	char *lock_path;
+	char *lock_path, *path;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	lock_path = kf_path_join(folder, "dev.lock");
+	path = kf_path_join(folder, "dev.quarantine");
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		const struct kf_driver driver = { .canary = rows[i].canary };
 		const struct kf_quarantine q = {
 			.driver = &driver, .device_id = "dev:0",
-			.lock_path = lock_path,
+			.lock_path = lock_path, .path = path,
 		};
 		struct kf_err err = { 0 };
 		enum kf_code code = kf_quarantine_look(&q, &err);
 
 		if (code)
 			fail_msg("row %zu: %s", i, err.text);
-		code = kf_quarantine_check("dev:0", lock_path, &err);
+		code = kf_quarantine_check("dev:0", path, &err);
 		if (code != rows[i].code || !strstr(err.text, rows[i].words))
 			fail_msg("row %zu: %s", i, err.text);
 	}
 	free(lock_path);
+	free(path);
 	assert_int_equal(kf_remove_tree(folder, NULL), KF_OK);
 }
 

@@ -77,6 +77,7 @@ struct kf_cuda_measured {	/* 0: not measured */
 
 struct kf_cuda_facts {		/* plain data: crosses a process */
 	int ordinal;			/* in the order of the PCI bus */
+	char hardware[48];		/* struct kf_device_info; "": not told */
 	char name[96];
 	int major, minor;
 	int driver_version;		/* 13000: CUDA 13.0 */

@@ -18,17 +18,6 @@ struct found {
 
 /* --- CUDA_VISIBLE_DEVICES ------------------------------------------------- */
 
-/* "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"; out needs 41 bytes. */
-static void uuid_text(const unsigned char uuid[16], char out[48])
-{
-	size_t len = (size_t)snprintf(out, 48, "GPU-");
-
-	for (size_t i = 0; i < 16; i++)
-		len += (size_t)snprintf(out + len, 48 - len, "%s%02x",
-					i == 4 || i == 6 || i == 8 || i == 10 ?
-					"-" : "", uuid[i]);
-}
-
 /* Does an entry of the list, a number or the beginning of a name, mean this
  * device? */
 static bool means(const char *entry, size_t len, int ordinal, const char *uuid)
@@ -41,16 +30,24 @@ static bool means(const char *entry, size_t len, int ordinal, const char *uuid)
 	return len > 4 && strncmp(entry, uuid, len) == 0;
 }
 
+/* Leaves out as it is if the driver does not tell. */
+static void name_hardware(const struct kf_cuda_api *api, int device,
+			  char out[48])
+{
+	unsigned char uuid[16];
+
+	if (api->device_uuid(uuid, device) == 0)
+		kf_device_hardware(uuid, out);
+}
+
 static bool is_visible(const struct kf_cuda_api *api, const char *list,
 		       int ordinal, int device)
 {
-	unsigned char uuid[16] = { 0 };
-	char name[48];
+	char name[48] = "";
 
 	if (!list)
 		return true;
-	api->device_uuid(uuid, device);
-	uuid_text(uuid, name);
+	name_hardware(api, device, name);
 	while (*list) {
 		size_t len = strcspn(list, ",");
 
@@ -100,6 +97,7 @@ static void describe(const struct kf_cuda_api *api, int ordinal, int device,
 		snprintf(f->name, sizeof(f->name), "a CUDA device");
 	if (api->device_memory(&bytes, device) == 0)
 		f->memory_bytes = bytes;
+	name_hardware(api, device, f->hardware);
 }
 
 static void compiler_version(int *major, int *minor)
@@ -186,6 +184,8 @@ static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
 {
 	snprintf(info->id, sizeof(info->id), "cuda:%d", facts->ordinal);
 	snprintf(info->name, sizeof(info->name), "%s", facts->name);
+	snprintf(info->hardware, sizeof(info->hardware), "%s",
+		 facts->hardware);
 	kf_cuda_arch(facts->major, facts->minor, info->arch);
 	tell_driver(facts, info->driver);
 	info->memory_bytes = facts->memory_bytes;

@@ -316,6 +316,8 @@ enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
 	(void)err;
 	find_machine(m);
 	snprintf(info->id, sizeof(info->id), "cpu:0");
+	snprintf(info->hardware, sizeof(info->hardware), "%s",
+		 KF_HARDWARE_PROCESSOR);
 	snprintf(info->name, sizeof(info->name), "%s", m->model);
 	snprintf(info->arch, sizeof(info->arch), "%s", m->arch);
 	info->memory_bytes = m->memory_bytes;

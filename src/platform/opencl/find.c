@@ -153,6 +153,19 @@ static void describe_measured(const struct ocl_api *cl,
 	ceiling->flops_per_s = got.flops;
 }
 
+/* NVIDIA's is the one that CUDA tells. */
+static void name_hardware(const struct ocl_api *cl, struct ocl_device *device,
+			  uint64_t type, char out[48])
+{
+	unsigned char uuid[16];
+
+	if (type & CL_DEVICE_TYPE_CPU)
+		snprintf(out, 48, "%s", KF_HARDWARE_PROCESSOR);
+	else if (!cl->clGetDeviceInfo(device, CL_DEVICE_UUID, sizeof(uuid),
+				      uuid, NULL))
+		kf_device_hardware(uuid, out);
+}
+
 static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 		     size_t index, bool measure, struct kf_buf *out)
 {
@@ -169,6 +182,7 @@ static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 			 "a name");
 	snprintf(info->arch, sizeof(info->arch), "opencl-%s", type_name(type));
 	info->in_process = type & CL_DEVICE_TYPE_CPU;
+	name_hardware(cl, device, type, info->hardware);
 	info->memory_bytes = kf_ocl_number(cl, device,
 					   CL_DEVICE_GLOBAL_MEM_SIZE, 8);
 	info->units = (unsigned)kf_ocl_number(cl, device,

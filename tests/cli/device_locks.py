@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Who times a device has it alone, whoever the others are."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+
+from harness import (C_PROBLEM, DATA, EXIT, KFORGE, environment, finish, kforge,
+                     run_tests, start)
+
+WORDS = ("verify", C_PROBLEM, DATA / "good.c", "--calls", "20", "--baseline",
+         "none")
+FOR_ALL = "/tmp/kforge-devices"
+READ_ONLY = ["unshare", "-m", "sh", "-c",
+             f"mount -t tmpfs -o ro none {FOR_ALL} && exec \"$@\"", "sh"]
+
+
+def test_processes_with_another_cache_wait_too(scratch):
+    locks = scratch / "locks"
+    env = {"KFORGE_DEVICE_LOCKS": str(locks)}
+    first = kforge(*WORDS, "--cache", scratch / "a", env=env)
+    assert first.status == 0, first
+    with open(locks / "processor.lock", "r+", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("process 7 on box\n")
+        lock.flush()
+        process = start(*WORDS, "--cache", scratch / "b", "-v", env=env)
+        said = iter(process.stderr.readline, "")
+        assert any("waiting: process 7 on box is at work on cpu:0" in line
+                   for line in said), "it did not wait"
+    assert finish(process).status == 0
+
+
+def test_a_lock_that_somebody_removed_is_made_again(scratch):
+    locks = scratch / "locks"
+    env = {"KFORGE_DEVICE_LOCKS": str(locks)}
+    assert kforge(*WORDS, env=env).status == 0
+    shutil.rmtree(locks)
+    assert kforge(*WORDS, env=env).status == 0
+    assert oct((locks / "processor.lock").stat().st_mode)[-3:] == "666"
+
+
+def test_where_no_lock_can_be_for_all_that_is_said(scratch):
+    result = subprocess.run(
+        [*READ_ONLY, KFORGE, *map(str, WORDS), "--cache", scratch / "cache"],
+        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
+        capture_output=True, timeout=120, check=False)
+    assert result.returncode == 0, result
+    assert f"cannot make a file in {FOR_ALL}: Read-only" in result.stderr, result
+    assert "processes with another cache may work on cpu:0" in result.stderr
+    lock, = (scratch / "cache" / "devices").glob("*-cpu-0.lock")
+    assert lock.is_file()
+
+
+def test_a_folder_that_was_named_must_do(_):
+    result = kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": "/proc/none"})
+    assert result.status == EXIT["io"], result
+    assert "KFORGE_DEVICE_LOCKS: " in result.err, result
+    assert result.err.count("\n") == 1, result
+
+
+os.makedirs(FOR_ALL, exist_ok=True)
+if not shutil.which("unshare") or subprocess.run(
+        [*READ_ONLY, "true"], capture_output=True, check=False).returncode:
+    test_where_no_lock_can_be_for_all_that_is_said.skip = \
+        "no file system may be mounted here"
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.modules[__name__]))
