@@ -261,8 +261,7 @@ static enum kf_code look(struct session *s, unsigned *at_once,
 		/* Arms differ in platforms, the rest of the cells does not. */
 		if (!code && i < e->arm_count && most > 1 &&
 		    !run.run.spec.setup.away)
-			code = kf_judge_at_once(run.parsed.platform, NULL,
-						most, 1, &most, err);
+			most = kf_judge_at_once(run.parsed.platform, most, 1);
 		*at_once = most;
 		kf_cell_note_release(&note);
 		kf_cell_close(&run);

@@ -26,64 +26,81 @@ static uint64_t memory_of(const struct kf_platform *platform,
 	return left && left < bytes ? left : bytes;
 }
 
-/* How many have room: as many on each as on the fullest. */
-static unsigned with_room(const struct kf_platform *platform,
-			  const struct kf_device_info *device, unsigned count,
-			  unsigned asked, unsigned usual)
+/* How many have room on one device of which so much is left (0: not known). */
+static uint64_t with_room(uint64_t bytes, unsigned asked)
 {
-	unsigned wanted = asked ? asked : usual < count ? count : usual;
-	uint64_t bytes = memory_of(platform, &device[0]), most;
+	uint64_t count = bytes / (asked ? JOB_BYTES_LEAST : JOB_BYTES);
 
-	for (unsigned i = 1; i < count; i++) {
-		uint64_t its = memory_of(platform, &device[i]);
-
-		bytes = its < bytes ? its : bytes;
-	}
-	most = bytes / (asked ? JOB_BYTES_LEAST : JOB_BYTES);
-	if (bytes && !most)
-		most = 1;
-	if (bytes && wanted > most * count)
-		wanted = (unsigned)most * count;
-	return wanted > KF_POOL_MAX ? KF_POOL_MAX : wanted;
+	return !bytes ? KF_POOL_MAX : count ? count : 1;
 }
 
-/* Of the one that the platform means; what cannot be found out here, the job
- * tells. */
-static unsigned at_once_on_one(const struct kf_platform *platform,
-			       const char *name, unsigned asked,
-			       unsigned usual)
+unsigned kf_judge_at_once(const char *name, unsigned asked, unsigned usual)
 {
+	struct kf_platform *platform = NULL;
 	struct kf_device_info device = { 0 };
-	unsigned count = asked ? asked : usual;
+	unsigned wanted = asked ? asked : usual;
+	uint64_t most = KF_POOL_MAX;
 
-	if (platform->driver->torch_device &&
+	if (kf_platform_load(name, &platform, NULL) == KF_OK &&
+	    platform->driver->torch_device &&
 	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
-		count = with_room(platform, &device, 1, asked, usual);
+		most = with_room(memory_of(platform, &device), asked);
 	kf_device_info_release(&device);
-	return count;
+	kf_platform_free(platform);
+	return wanted < most ? wanted : (unsigned)most;
 }
 
-enum kf_code kf_judge_at_once(const char *name,
-			      const struct kf_device_list *list,
-			      unsigned asked, unsigned usual, unsigned *out,
-			      struct kf_err *err)
+/* As many on each as the fullest has room for. */
+static unsigned at_once_on(const struct kf_platform *platform,
+			   const struct kf_devices *devices,
+			   const struct kf_targets_spec *spec, unsigned asked,
+			   unsigned usual)
+{
+	size_t well[KF_DEVICES_MAX];
+	unsigned count = (unsigned)kf_devices_well(devices, spec->cache_path,
+						   well);
+	unsigned wanted = asked ? asked : usual < count ? count : usual;
+	uint64_t most = KF_POOL_MAX;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t room = with_room(
+			memory_of(platform, &devices->info[well[i]]), asked);
+
+		most = room < most ? room : most;
+	}
+	most = most * count < KF_POOL_MAX ? most * count : KF_POOL_MAX;
+	if (wanted < count)
+		kf_logf(spec->log, KF_LOG_WARN, "with %u at once only %u of "
+			"the %u devices work", wanted, wanted, count);
+	return wanted < most ? wanted : (unsigned)most;
+}
+
+enum kf_code kf_judge_at_once_shared(const struct kf_targets_spec *spec,
+				     unsigned asked, unsigned usual,
+				     unsigned *out, struct kf_err *err)
 {
 	struct kf_platform *platform = NULL;
 	struct kf_devices devices = { .count = 0 };
-	enum kf_code code;
+	enum kf_code code = kf_platform_load(spec->share.platform, &platform,
+					     err);
 
-	*out = asked ? asked : usual;
-	code = kf_platform_load(name, &platform, list ? err : NULL);
-	if (!code && !list)
-		*out = at_once_on_one(platform, name, asked, usual);
-	if (!code && list)
-		code = kf_devices_find(platform, list, false, &devices, err);
-	if (!code && list)
-		*out = with_room(platform, devices.info,
-				 (unsigned)devices.count, asked, usual);
+	*out = 0;
+	if (!code)
+		code = kf_devices_find(platform, &spec->share.list, false,
+				       &devices, err);
+	if (!code)
+		*out = at_once_on(platform, &devices, spec, asked, usual);
 	kf_devices_release(&devices);
 	kf_platform_free(platform);
-	return list ? code : KF_OK;
+	return code;
+}
+
+enum kf_code kf_judge_wants_platform(const struct kf_options *options,
+				     struct kf_err *err)
+{
+	return kf_fail(err, KF_E_INPUT, "--devices %s: say of which platform "
+		       "they are, --platform NAME; see `kforge platforms`",
+		       options->devices);
 }
 
 /* What jobs leave out; problem may be NULL. */
@@ -114,7 +131,6 @@ static int judge(const struct kf_options *options, const char **argument,
 		 size_t argument_count)
 {
 	struct kf_err err = { 0 };
-	struct kf_device_list devices;
 	struct kf_log log;
 	json_t *members;
 	int status;
@@ -145,13 +161,11 @@ static int judge(const struct kf_options *options, const char **argument,
 			"reads until its input ends");
 	else if (options->devices && strchr(options->platform, ':'))
 		kf_fail(&err, KF_E_INPUT, "--devices %s and --platform %s "
-			"both say which device", options->devices,
-			options->platform);
-	else if (options->devices && kf_device_list_parse(options->devices,
-							  &devices, &err) ==
-		 KF_OK)
-		work.spec.devices = &devices;
-	if (err.code)
+			"both say which device: leave one of them out",
+			options->devices, options->platform);
+	if (err.code || (options->devices &&
+			 kf_device_list_parse(options->devices,
+					      &work.spec.share.list, &err)))
 		return kf_cli_fail(&err);
 	members = defaults(options, options->jsonl && argument_count ?
 			   argument[0] : NULL);

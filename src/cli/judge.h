@@ -17,12 +17,17 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work);
 unsigned kf_judge_cores(void);
 /* How many may work at once on the platform ("cuda:1") of a job: asked (0:
  * usual, which is for the caller to say), or as many as what is free of the
- * device's memory now has room for, where references run there. On several
- * devices of it (NULL: the one that platform means): as many on each as the
- * fullest has room for, and usually one on each at least. A code only if one of
- * these is not here. */
-KF_MUST_CHECK enum kf_code kf_judge_at_once(const char *platform,
-		const struct kf_device_list *devices, unsigned asked,
+ * device's memory now has room for, where references run there. */
+unsigned kf_judge_at_once(const char *platform, unsigned asked,
+			  unsigned usual);
+/* The same on those of the devices that jobs share that are well: as many on
+ * each as the fullest has room for, and usually one on each at least. A code
+ * only if they cannot be found. */
+KF_MUST_CHECK enum kf_code kf_judge_at_once_shared(
+		const struct kf_targets_spec *spec, unsigned asked,
 		unsigned usual, unsigned *out, struct kf_err *err);
+/* For --devices where no job tells of which platform they are. */
+KF_MUST_CHECK enum kf_code kf_judge_wants_platform(
+		const struct kf_options *options, struct kf_err *err);
 
 #endif

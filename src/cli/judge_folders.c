@@ -477,11 +477,11 @@ static int exit_status(const struct session *s)
 	return s->finished == s->count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
 }
 
-/* The platform that the first job names, else the command's. Caller frees. */
-static char *platform_of(const struct session *s)
+/* The platform that a job names, else the command's. Caller frees. */
+static char *platform_of(const struct session *s, size_t i)
 {
-	json_t *job = s->count ? kf_job_file_read(s->entry[0].folder,
-						  "job.json") : NULL;
+	json_t *job = i < s->count ? kf_job_file_read(s->entry[i].folder,
+						      "job.json") : NULL;
 	char *name = kf_strdup(kf_json_str(job, "platform",
 					   s->options->platform));
 
@@ -489,26 +489,68 @@ static char *platform_of(const struct session *s)
 	return name;
 }
 
-/* Timing is one at a time, and what others build meanwhile disturbs it. */
-static enum kf_code jobs_at_once(const struct session *s, unsigned *out,
-				 struct kf_err *err)
+/* Of which there may be several. */
+static bool can_be_shared(const char *platform)
 {
-	char *platform = platform_of(s);
-	unsigned asked = (unsigned)s->options->jobs, jobs;
-	enum kf_code code = kf_judge_at_once(platform,
-		s->work->spec.devices, asked, (kf_judge_cores() + 1) / 2,
-		&jobs, err);
+	struct kf_platform *loaded = NULL;
+	bool can = !strchr(platform, ':') &&
+		strcmp(platform, KF_PLATFORM_DEFAULT) != 0 &&
+		kf_platform_load(platform, &loaded, NULL) == KF_OK;
 
-	free(platform);
-	if (code)
-		return code;
-	if (asked > jobs && !s->options->quiet)
+	kf_platform_free(loaded);
+	return can;
+}
+
+/* Of which platform --devices are: the command's, else that of the first job
+ * that names one and no device. NULL: of none. Caller frees. */
+static enum kf_code find_shared(const struct session *s, char **out,
+				struct kf_err *err)
+{
+	const char *asked = s->options->platform;
+	char *name = strcmp(asked, KF_PLATFORM_DEFAULT) ? kf_strdup(asked) :
+		NULL;
+
+	for (size_t i = 0; !name && i < s->count; i++) {
+		name = platform_of(s, i);
+		if (!can_be_shared(name)) {
+			free(name);
+			name = NULL;
+		}
+	}
+	*out = name;
+	if (name)
+		return KF_OK;
+	if (s->options->watch)
+		return kf_judge_wants_platform(s->options, err);
+	kf_logf(s->work->spec.log, KF_LOG_WARN, "--devices %s concerns none of "
+		"these jobs", s->options->devices);
+	return KF_OK;
+}
+
+/* Timing is one at a time, and what others build meanwhile disturbs it. */
+static enum kf_code jobs_at_once(const struct session *s,
+				 const struct kf_targets_spec *spec,
+				 unsigned *out, struct kf_err *err)
+{
+	unsigned asked = (unsigned)s->options->jobs, jobs = 0;
+	unsigned usual = (kf_judge_cores() + 1) / 2;
+	enum kf_code code = KF_OK;
+	char *first;
+
+	if (spec->share.platform) {
+		code = kf_judge_at_once_shared(spec, asked, usual, &jobs, err);
+	} else {
+		first = platform_of(s, 0);
+		jobs = kf_judge_at_once(first, asked, usual);
+		free(first);
+	}
+	if (!code && asked > jobs && !s->options->quiet)
 		fprintf(stderr, "kforge: %u at once, not %u: what is free of "
 			"the device's memory has room for no more\n", jobs,
 			asked);
 	*out = jobs < s->count || s->options->watch ? jobs :
 		(unsigned)s->count;
-	return KF_OK;
+	return code;
 }
 
 static void session_release(struct session *s)
@@ -530,12 +572,17 @@ int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 		.argument = argument, .argument_count = argument_count,
 	};
 	struct kf_err err = { 0 };
+	char *shared = NULL;
 	enum kf_code code;
 	int status;
 
 	code = find_all(&s, &err);
+	if (!code && options->devices)
+		code = find_shared(&s, &shared, &err);
+	work->spec.share.platform = shared;
 	if (!code)
-		code = jobs_at_once(&s, &work->spec.at_once, &err);
+		code = jobs_at_once(&s, &work->spec, &work->spec.at_once,
+				    &err);
 	if (!code)
 		code = kf_pool_new(&(struct kf_pool_spec) {
 			.count = work->spec.at_once, .begin = kf_work_begin,
@@ -550,5 +597,6 @@ int kf_judge_folders(const struct kf_options *options, struct kf_work *work,
 		fprintf(stderr, "kforge: stopped with %zu of %zu jobs judged; "
 			"the same command goes on\n", s.finished, s.count);
 	session_release(&s);
+	free(shared);
 	return status;
 }

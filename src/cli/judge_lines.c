@@ -264,6 +264,24 @@ static int how_it_ended(const struct session *s)
 	return kf_cli_fail(&err);
 }
 
+/* --devices are those of the command's platform. */
+static enum kf_code count_workers(struct session *s,
+				  const struct kf_options *options,
+				  struct kf_err *err)
+{
+	unsigned asked = (unsigned)options->jobs, usual = kf_judge_cores();
+
+	if (!options->devices) {
+		s->count = kf_judge_at_once(options->platform, asked, usual);
+		return KF_OK;
+	}
+	if (strcmp(options->platform, KF_PLATFORM_DEFAULT) == 0)
+		return kf_judge_wants_platform(options, err);
+	s->work->spec.share.platform = options->platform;
+	return kf_judge_at_once_shared(&s->work->spec, asked, usual, &s->count,
+				       err);
+}
+
 int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 {
 	struct session *s = kf_alloc(sizeof(*s));
@@ -273,9 +291,7 @@ int kf_judge_lines(const struct kf_options *options, struct kf_work *work)
 
 	s->work = work;
 	s->in.line.max = LINE_BYTES;
-	if (kf_judge_at_once(options->platform, work->spec.devices,
-			     (unsigned)options->jobs, kf_judge_cores(),
-			     &s->count, &err)) {
+	if (count_workers(s, options, &err)) {
 		status = kf_cli_fail(&err);
 		goto out;
 	}

@@ -124,7 +124,7 @@ _Static_assert(KF_COUNT(option_table) <=
 void kf_options_init(struct kf_options *options)
 {
 	*options = (struct kf_options) {
-		.platform = "cpu",
+		.platform = KF_PLATFORM_DEFAULT,
 		.attempts = 5,
 		.rejudge = KF_REJUDGE_UNSAID,
 		.target = (double)NAN,

@@ -39,6 +39,8 @@ struct kf_options {
 	uint64_t only;			/* enum kf_part */
 };
 
+#define KF_PLATFORM_DEFAULT "cpu"
+
 void kf_options_init(struct kf_options *options);
 void kf_options_release(struct kf_options *options);
 

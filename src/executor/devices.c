@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "executor/device_files.h"
+#include "executor/quarantine.h"
+
 #define NAMES_BYTES (KF_DEVICES_MAX * 34)	/* ids with ", " between */
 
 static bool has(const struct kf_device_list *list, uint64_t number)
@@ -113,7 +116,35 @@ enum kf_code kf_devices_find(const struct kf_platform *platform,
 		return KF_OK;
 	}
 	kf_devices_release(&here);
+	if (code)
+		kf_devices_release(out);
 	return code;
+}
+
+static bool is_ill(const char *device_id, const char *cache_path)
+{
+	char *path = NULL;
+	bool ill = kf_device_quarantine_path(cache_path, device_id, &path,
+					     NULL) == KF_OK &&
+		kf_quarantine_check(device_id, path, NULL) != KF_OK;
+
+	free(path);
+	return ill;
+}
+
+size_t kf_devices_well(const struct kf_devices *devices,
+		       const char *cache_path, size_t out[KF_DEVICES_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < devices->count; i++)
+		if (!is_ill(devices->info[i].id, cache_path))
+			out[count++] = i;
+	if (count)
+		return count;
+	for (size_t i = 0; i < devices->count; i++)
+		out[i] = i;
+	return devices->count;
 }
 
 void kf_devices_release(struct kf_devices *devices)

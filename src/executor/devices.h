@@ -28,10 +28,14 @@ struct kf_devices {
 KF_MUST_CHECK enum kf_code kf_device_list_parse(const char *text,
 		struct kf_device_list *out, struct kf_err *err);
 /* As listed; with measured ceilings, if so wished. KF_E_UNAVAIL if one of them
- * is not here, and if none is. *out is released also after a failure. */
+ * is not here, and if none is; then *out is empty. */
 KF_MUST_CHECK enum kf_code kf_devices_find(const struct kf_platform *platform,
 		const struct kf_device_list *list, bool measure,
 		struct kf_devices *out, struct kf_err *err);
+/* Which of them are not in quarantine (cache_path NULL: in the user's cache);
+ * all, if all are. Returns how many. */
+size_t kf_devices_well(const struct kf_devices *devices,
+		       const char *cache_path, size_t out[KF_DEVICES_MAX]);
 void kf_devices_release(struct kf_devices *devices);
 
 #endif

@@ -1,8 +1,5 @@
 #include "executor/targets.h"
 
-#include "executor/device_files.h"
-#include "executor/quarantine.h"
-
 struct entry {
 	struct kf_job job;	/* a copy: the setup borrows from it */
 	char *key;		/* owned; NULL: free */
@@ -15,8 +12,7 @@ struct kf_targets {
 	struct kf_targets_spec spec;
 	struct entry entry[KF_TARGETS_MAX];
 	uint64_t calls;
-	char *shared_name;		/* owned; the platform of... */
-	struct kf_devices shared;	/* those of spec.devices */
+	struct kf_devices shared;	/* by spec.share; none at first */
 };
 
 struct kf_targets *kf_targets_new(const struct kf_targets_spec *spec)
@@ -40,10 +36,8 @@ void kf_targets_free(struct kf_targets *targets)
 {
 	for (size_t i = 0; targets && i < KF_TARGETS_MAX; i++)
 		release(&targets->entry[i]);
-	if (targets) {
+	if (targets)
 		kf_devices_release(&targets->shared);
-		free(targets->shared_name);
-	}
 	free(targets);
 }
 
@@ -68,39 +62,48 @@ static enum kf_baseline_use baseline_of(const struct kf_job *job)
 
 /* --- which device --------------------------------------------------------- */
 
+static bool is_shared(const struct kf_targets *targets,
+		      const struct kf_job *job)
+{
+	const struct kf_device_share *share = &targets->spec.share;
+
+	return share->platform && strcmp(share->platform, job->platform) == 0;
+}
+
 /* They are asked for once: it takes a third of a second on some. */
-static enum kf_code find_shared(struct kf_targets *targets, const char *name,
+static enum kf_code find_shared(struct kf_targets *targets,
 				struct kf_err *err)
 {
+	const struct kf_device_share *share = &targets->spec.share;
 	struct kf_platform *platform = NULL;
 	enum kf_code code;
 
-	if (targets->shared_name && strcmp(targets->shared_name, name) == 0)
+	if (targets->shared.count)
 		return KF_OK;
-	kf_devices_release(&targets->shared);
-	free(targets->shared_name);
-	targets->shared_name = NULL;
-	code = kf_platform_load(name, &platform, err);
+	code = kf_platform_load(share->platform, &platform, err);
 	if (!code)
-		code = kf_devices_find(platform, targets->spec.devices, false,
+		code = kf_devices_find(platform, &share->list, false,
 				       &targets->shared, err);
-	if (!code)
-		targets->shared_name = kf_strdup(name);
 	kf_platform_free(platform);
 	return code;
 }
 
-static enum kf_code check_well(const struct kf_targets *targets,
-			       const char *device_id, struct kf_err *err)
+/* "NAME:N": that of those that are well whose turn it is. Caller frees. */
+static enum kf_code name_shared(struct kf_targets *targets, char **out,
+				struct kf_err *err)
 {
-	char *path = NULL;
-	enum kf_code code = kf_device_quarantine_path(
-		targets->spec.cache_path, device_id, &path, err);
+	const struct kf_device_share *share = &targets->spec.share;
+	size_t well[KF_DEVICES_MAX], count;
+	const char *id;
+	enum kf_code code = find_shared(targets, err);
 
-	if (!code)
-		code = kf_quarantine_check(device_id, path, err);
-	free(path);
-	return code;
+	if (code)
+		return code;
+	count = kf_devices_well(&targets->shared, targets->spec.cache_path,
+				well);
+	id = targets->shared.info[well[share->number % count]].id;
+	*out = kf_format("%s%s", share->platform, strrchr(id, ':'));
+	return KF_OK;
 }
 
 /* --- what judgements share ------------------------------------------------ */
@@ -260,19 +263,22 @@ enum kf_code kf_targets_problem(const struct kf_job *job, const char *folder,
 	return code;
 }
 
-static enum kf_code get(struct kf_targets *targets, const struct kf_job *job,
-			const char *device_id, const char *folder,
-			struct entry **out, struct kf_err *err)
+enum kf_code kf_targets_get(struct kf_targets *targets,
+			    const struct kf_job *job, const char *folder,
+			    struct kf_setup **setup, struct kf_target **target,
+			    struct kf_err *err)
 {
 	struct kf_job wanted = { 0 };
 	struct kf_problem problem = { 0 };
+	struct entry *e = NULL;
 	char *key = NULL;
 	enum kf_code code;
 
 	code = copy_what_matters(targets, job, &wanted, err);
-	if (!code && device_id) {
+	if (!code && is_shared(targets, &wanted)) {
 		free(wanted.platform);
-		wanted.platform = kf_strdup(device_id);
+		wanted.platform = NULL;
+		code = name_shared(targets, &wanted.platform, err);
 	}
 	if (!code)
 		code = kf_targets_problem(job, folder, &problem, err);
@@ -281,57 +287,17 @@ static enum kf_code get(struct kf_targets *targets, const struct kf_job *job,
 	if (code)
 		goto out;
 	key = key_of(&wanted, &problem);
-	*out = find(targets, key);
-	if (!*out)
-		code = open_take(targets, &wanted, &problem, &key, out, err);
+	e = find(targets, key);
+	if (!e)
+		code = open_take(targets, &wanted, &problem, &key, &e, err);
+	if (code)
+		goto out;
+	e->used = ++targets->calls;
+	*setup = &e->setup;
+	*target = &e->target;
 out:
 	free(key);
 	kf_problem_release(&problem);
 	kf_job_release(&wanted);
 	return code;
-}
-
-/* On the device whose turn it is, else on the next that is well and can be
- * used; if none can, the first says why. */
-static enum kf_code get_shared(struct kf_targets *targets,
-			       const struct kf_job *job, const char *folder,
-			       struct entry **out, struct kf_err *err)
-{
-	const struct kf_devices *d = &targets->shared;
-	enum kf_code code = find_shared(targets, job->platform, err);
-	size_t passed = 0;
-
-	if (code)
-		return code;
-	do {
-		size_t i = (targets->spec.number + passed) % d->count;
-		struct kf_err why = { 0 };
-
-		code = check_well(targets, d->info[i].id, &why);
-		if (!code)
-			code = get(targets, job, d->info[i].id, folder, out,
-				   &why);
-		if (code && err && (!passed || code != KF_E_UNAVAIL))
-			*err = why;
-	} while (code == KF_E_UNAVAIL && ++passed < d->count);
-	return code;
-}
-
-enum kf_code kf_targets_get(struct kf_targets *targets,
-			    const struct kf_job *job, const char *folder,
-			    struct kf_setup **setup, struct kf_target **target,
-			    struct kf_err *err)
-{
-	bool shared = targets->spec.devices && !strchr(job->platform, ':');
-	struct entry *e = NULL;
-	enum kf_code code = shared ?
-		get_shared(targets, job, folder, &e, err) :
-		get(targets, job, NULL, folder, &e, err);
-
-	if (code)
-		return code;
-	e->used = ++targets->calls;
-	*setup = &e->setup;
-	*target = &e->target;
-	return KF_OK;
 }

@@ -14,17 +14,21 @@
 
 #define KF_TARGETS_MAX 8
 
+/* Jobs that name this platform, without a device's number, are judged on that
+ * of these of its devices whose turn is `number`, a process's own. One that is
+ * in quarantine is passed over as long as another is not. */
+struct kf_device_share {
+	const char *platform;		/* NULL: each on the first that is here */
+	struct kf_device_list list;
+	unsigned number;
+};
+
 /* What the judging process itself brings, beside the job. */
 struct kf_targets_spec {
 	const char *python, *cache_path;	/* NULL: found */
 	uint64_t threads;		/* for jobs that do not say; 0: all */
 	unsigned at_once;		/* as in struct kf_setup_spec */
-	/* Jobs that name a platform without a device's number are judged on
-	 * that of these whose turn is `number`, a process's own; NULL: on the
-	 * first that is here. One that is in quarantine, or cannot be used, is
-	 * passed over as long as another can. */
-	const struct kf_device_list *devices;
-	unsigned number;
+	struct kf_device_share share;
 	enum kf_sandbox_tier tier_min;	/* also for jobs that ask for less */
 	const struct kf_log *log;
 	const volatile int *cancel;

@@ -6,7 +6,7 @@ void kf_work_begin(void *arg, unsigned number)
 {
 	struct kf_work *work = arg;
 
-	work->spec.number = number;
+	work->spec.share.number = number;
 }
 
 static void begin(struct kf_work *work)

@@ -4,9 +4,12 @@
 import collections
 import json
 import os
+import shutil
+import signal
 import sys
 
-from harness import EXIT, ROOT, DATA, kforge, run_tests
+from harness import (DATA, EXIT, ROOT, finish, kforge, run_tests, start,
+                     wait_for)
 
 PROBLEM = str(ROOT / "problems" / "c" / "axpby")
 FILES = {name: (DATA / "two_part" / name).read_text()
@@ -72,6 +75,7 @@ def test_a_job_that_names_its_device_is_judged_there(scratch):
     folder = jobs(scratch, 2, platform="opencl:1")
     run = judge(folder, "--devices", "0")
     assert run.status == 0, run
+    assert "--devices 0 concerns none of these jobs" in run.err, run
     assert judged_on(folder) == {"opencl:1": 2}
 
 
@@ -107,6 +111,62 @@ def test_lines_are_shared_too(scratch):
     assert {a["device_id"] for a in answers} == {"opencl:0", "opencl:1"}
 
 
+def test_jobs_of_other_platforms_are_not_concerned(scratch):
+    """Whatever comes first: one that no list is about, or that is no good."""
+    program = ROOT / "tests" / "data" / "programs" / "axpby" / "program.c"
+    folder = jobs(scratch, 4)
+    other = {"files": ["program.c"], "platform": "cpu"}
+    for name, members in (("a", other), ("b", {**other, "platform": "none"}),
+                          ("c", {"platform": "opencl:1"})):
+        (folder / name).mkdir()
+        for text, file in ((program.read_text(), "program.c"),
+                           *((FILES[f], f) for f in FILES)):
+            (folder / name / file).write_text(text)
+        (folder / name / "job.json").write_text(json.dumps({**JOB, **members}))
+    run = judge(folder, "--devices", "0,1", "--jobs", 2)
+    assert run.status == EXIT["not_all"], run
+    on = judged_on(folder)
+    assert on["cpu:0"] == 1 and on["opencl:0"] and on["opencl:1"] > 1, on
+    assert sum(on.values()) == 6, on
+    assert json.loads((folder / "b" / "error.json").read_text())
+
+
+def test_a_platform_of_ones_own_stays_it(scratch):
+    """Its devices have the names that the driver gives them."""
+    mine = scratch / "platforms" / "mine"
+    shutil.copytree(ROOT / "platforms" / "opencl", mine)
+    text = json.loads((mine / "platform.json").read_text())
+    (mine / "platform.json").write_text(json.dumps({**text, "name": "mine"}))
+    folder = jobs(scratch, 4, platform="mine")
+    run = kforge("judge", folder, "--devices", "all", "--jobs", 2, env={
+        **TWO, "KFORGE_PLATFORMS": str(scratch / "platforms")})
+    assert run.status == 0, run
+    assert set(judged_on(folder)) == {"opencl:0", "opencl:1"}
+    names = {json.loads(path.read_text())["platform"]
+             for path in folder.glob("*/result.json")}
+    assert names == {"mine"}, names
+
+
+def test_jobs_that_appear_are_shared_too(scratch):
+    (scratch / "jobs").mkdir()
+    words = ("judge", scratch / "jobs", "--watch", "--devices", "all")
+    refused = judge(*words[1:])
+    assert refused.status == EXIT["input"], refused
+    assert "say of which platform they are, --platform NAME" in refused.err
+    process = start(*words, "--jobs", 2, "--platform", "opencl", env=TWO)
+    folder = jobs(scratch / "jobs", 4)
+    wait_for(lambda: len(list(folder.glob("*/result.json"))) == 4, "results")
+    process.send_signal(signal.SIGINT)
+    assert finish(process).status == EXIT["canceled"]
+    assert set(judged_on(folder)) == {"opencl:0", "opencl:1"}
+
+
+def test_devices_without_work_are_told_of(scratch):
+    run = judge(jobs(scratch, 2), "--devices", "0,1", "--jobs", 1)
+    assert run.status == 0, run
+    assert "with 1 at once only 1 of the 2 devices work" in run.err, run
+
+
 def test_wrong_lists_are_one_sentence(scratch):
     folder = jobs(scratch, 1)
     for words, code, sentence in (
@@ -114,9 +174,11 @@ def test_wrong_lists_are_one_sentence(scratch):
             (("--devices", "one"), "input", "give numbers, as in 0,2,3"),
             (("--devices", "0,7"), "unavailable",
              "platform opencl has no number 7 here, only opencl:0, opencl:1"),
+            (("--jsonl", "--devices", "all"), "input",
+             "--devices all: say of which platform they are"),
             (("--devices", "all", "--platform", "opencl:1"), "input",
              "--devices all and --platform opencl:1 both say")):
-        run = judge(folder, *words)
+        run = judge(*([] if "--jsonl" in words else [folder]), *words)
         assert run.status == EXIT[code], run
         assert sentence in run.err and run.err.count("\n") == 1, run
         assert not list(folder.glob("*/result.json")), run

@@ -205,7 +205,9 @@ struct kf_cuda_api {
 /* Opens the library and initialises it, whatever CUDA_VISIBLE_DEVICES says:
  * with the device of this number (in the order of the PCI bus) alone, which is
  * then the process's device 0; or with every device of the machine, in that
- * order. The process's variables are changed. KF_E_UNAVAIL with the reason. */
+ * order. The process's variables are changed. The driver looks once in a
+ * process's life: who has opened one device opens no other. KF_E_UNAVAIL with
+ * the reason. */
 #define KF_CUDA_EVERY_DEVICE (-1)
 KF_MUST_CHECK enum kf_code kf_cuda_api_open(struct kf_cuda_api *api,
 					    int device, struct kf_err *err);

@@ -14,8 +14,8 @@ static enum kf_code no_device(const char *device_id, struct kf_err *err)
 		       "platforms`", device_id);
 }
 
-/* It sees this device alone: no program can reach another, and the driver gets
- * ready for no other. */
+/* CUDA has this device alone in this process: a program that asks it for
+ * another finds none, and the driver gets ready for no other. */
 static enum kf_code open_alone(struct kf_device *dev, const char *device_id,
 			       struct kf_err *err)
 {
