@@ -108,9 +108,10 @@ enum kf_code kf_file_write_in(const char *dir, const char *name,
 enum kf_code kf_file_write_scratch(const char *path, const void *bytes,
 				   size_t len, struct kf_err *err);
 /* A lock between processes: a file that one of them holds, made if it is not
- * there and never removed by us; who waited for one that somebody removed takes
- * the new one. The kernel lets go of it when its holder dies. A zeroed kf_lock
- * is one that is not held. */
+ * there (one that all may lock, if all may make files there) and never removed
+ * by us; who waited for one that somebody removed takes the new one. The kernel
+ * lets go of it when its holder dies. A zeroed kf_lock is one that is not held.
+ */
 struct kf_lock { bool open, held; int fd; };
 /* At once: out->held tells whether it was free. */
 KF_MUST_CHECK enum kf_code kf_lock_try(const char *path, struct kf_lock *out,

@@ -99,8 +99,8 @@ enum kf_code kf_judge_wants_platform(const struct kf_options *options,
 				     struct kf_err *err)
 {
 	return kf_fail(err, KF_E_INPUT, "--devices %s: say of which platform "
-		       "they are, --platform NAME; see `kforge platforms`",
-		       options->devices);
+		       "with several they are, --platform NAME; see `kforge "
+		       "platforms`", options->devices);
 }
 
 /* What jobs leave out; problem may be NULL. */

@@ -11,7 +11,6 @@
 #include "problem/problem.h"
 
 #define FOLDER_FOR_ALL 01777	/* as /tmp: nobody removes another's file */
-#define FILE_FOR_ALL 0666
 
 /* What may stand in a file's name. */
 static void tidy(char *name)
@@ -55,68 +54,56 @@ enum kf_code kf_device_quarantine_path(const char *cache_path,
 
 /* --- for all processes of the machine ------------------------------------- */
 
-static enum kf_code make_folder(const char *folder, struct kf_err *err)
+/* A folder of kforge's own choice gets back what somebody took from it, or a
+ * crash kept. */
+static enum kf_code make_folder(const char *folder, bool ours,
+				struct kf_err *err)
 {
 	struct stat about;
-	enum kf_code code;
+	bool there = (ours ? lstat : stat)(folder, &about) == 0;
+	enum kf_code code = KF_OK;
 
-	if (lstat(folder, &about) == 0)
-		return S_ISDIR(about.st_mode) ? KF_OK :
-			kf_fail(err, KF_E_IO, "%s is no folder", folder);
-	code = kf_mkdir_p(folder, err);
+	if (there && !S_ISDIR(about.st_mode))
+		return kf_fail(err, KF_E_IO, "%s is no folder", folder);
+	if (there && (!ours || about.st_uid != geteuid() ||
+		      (about.st_mode & 07777) == FOLDER_FOR_ALL))
+		return KF_OK;
+	if (!there)
+		code = kf_mkdir_p(folder, err);
 	/* EPERM: somebody else has made it meanwhile. */
 	if (!code && chmod(folder, FOLDER_FOR_ALL) && errno != EPERM)
 		code = kf_fail_errno(err, "cannot open %s to all", folder);
 	return code;
 }
 
-/* Appears under its name when anybody may lock it, and not before. */
-static enum kf_code make_file(const char *folder, const char *path,
-			      struct kf_err *err)
-{
-	char *unnamed = kf_path_join(folder, ".new-XXXXXX");
-	enum kf_code code = KF_OK;
-	int fd = mkstemp(unnamed);
-
-	if (fd < 0) {
-		code = kf_fail_errno(err, "cannot make a file in %s", folder);
-		goto out;
-	}
-	if (fchmod(fd, FILE_FOR_ALL) ||
-	    (link(unnamed, path) && errno != EEXIST))
-		code = kf_fail_errno(err, "cannot make %s", path);
-	close(fd);
-	unlink(unnamed);
-out:
-	free(unnamed);
-	return code;
-}
-
-/* A lock that is there for anybody. */
-static enum kf_code share_file(const char *folder, const char *path,
-			       struct kf_err *err)
+/* Lock files are made by who locks them. */
+static enum kf_code check_file(const char *path, struct kf_err *err)
 {
 	struct stat about;
 
 	if (lstat(path, &about))
-		return make_file(folder, path, err);
+		return errno == ENOENT ? KF_OK :
+			kf_fail_errno(err, "cannot look at %s", path);
 	if (S_ISREG(about.st_mode) && access(path, R_OK | W_OK) == 0)
 		return KF_OK;
 	return kf_fail(err, KF_E_IO, "%s is no file that all may lock", path);
 }
 
-/* The lock, and that of who waits to time (evaluate/device.h). */
-static enum kf_code path_for_all(const char *folder, const char *name,
-				 char **out, struct kf_err *err)
+/* The lock; and that of who waits to time (evaluate/device.h) is good too. */
+static enum kf_code path_for_all(const char *folder, bool ours,
+				 const char *name, char **out,
+				 struct kf_err *err)
 {
-	enum kf_code code = make_folder(folder, err);
+	enum kf_code code = make_folder(folder, ours, err);
 	char *path = kf_path_join(folder, name);
 	char *gate = kf_format("%s.next", path);
 
+	if (!code && access(folder, R_OK | W_OK | X_OK))
+		code = kf_fail_errno(err, "cannot write to %s", folder);
 	if (!code)
-		code = share_file(folder, path, err);
+		code = check_file(path, err);
 	if (!code)
-		code = share_file(folder, gate, err);
+		code = check_file(gate, err);
 	free(gate);
 	if (code)
 		free(path);
@@ -138,7 +125,8 @@ enum kf_code kf_device_lock_path(const struct kf_device_info *device,
 	enum kf_code code;
 
 	tidy(name);
-	code = path_for_all(named ? asked : KF_DEVICE_LOCKS, name, out, &why);
+	code = path_for_all(named ? asked : KF_DEVICE_LOCKS, !named, name, out,
+			    &why);
 	free(name);
 	if (!code)
 		return KF_OK;

@@ -94,7 +94,7 @@ static enum kf_code name_shared(struct kf_targets *targets, char **out,
 {
 	const struct kf_device_share *share = &targets->spec.share;
 	size_t well[KF_DEVICES_MAX], count;
-	const char *id;
+	const char *id, *number;
 	enum kf_code code = find_shared(targets, err);
 
 	if (code)
@@ -102,7 +102,8 @@ static enum kf_code name_shared(struct kf_targets *targets, char **out,
 	count = kf_devices_well(&targets->shared, targets->spec.cache_path,
 				well);
 	id = targets->shared.info[well[share->number % count]].id;
-	*out = kf_format("%s%s", share->platform, strrchr(id, ':'));
+	number = strrchr(id, ':');
+	*out = kf_format("%s%s", share->platform, number ? number : "");
 	return KF_OK;
 }
 

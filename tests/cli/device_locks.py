@@ -2,6 +2,7 @@
 """Who times a device has it alone, whoever the others are."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -34,24 +35,53 @@ def test_processes_with_another_cache_wait_too(scratch):
 
 
 def test_a_lock_that_somebody_removed_is_made_again(scratch):
+    """By a process that lives on, and for all, whatever the umask."""
     locks = scratch / "locks"
-    env = {"KFORGE_DEVICE_LOCKS": str(locks)}
-    assert kforge(*WORDS, env=env).status == 0
-    shutil.rmtree(locks)
-    assert kforge(*WORDS, env=env).status == 0
-    assert oct((locks / "processor.lock").stat().st_mode)[-3:] == "666"
+    words = ("judge", "--jsonl", C_PROBLEM, "--calls", "20", "--baseline",
+             "none", "--jobs", "1")
+    line = json.dumps({"files": {"program.c": (DATA / "good.c").read_text()}})
+    before = os.umask(0o077)
+    process = subprocess.Popen(
+        [KFORGE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env=environment({"KFORGE_DEVICE_LOCKS": str(locks)}))
+    os.umask(before)
+    for _ in range(2):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        assert answer.get("state") == "correct", answer
+        files = {path.name: path for path in locks.iterdir()}
+        assert "processor.lock" in files, files
+        for path in files.values():
+            assert path.stat().st_mode & 0o7777 == 0o666, path
+            path.unlink()
+    assert finish(process).status == 0
 
 
 def test_where_no_lock_can_be_for_all_that_is_said(scratch):
+    # Where it is not there yet, kforge makes it.
+    assert kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": ""}).status == 0
     result = subprocess.run(
         [*READ_ONLY, KFORGE, *map(str, WORDS), "--cache", scratch / "cache"],
         env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
         capture_output=True, timeout=120, check=False)
     assert result.returncode == 0, result
-    assert f"cannot make a file in {FOR_ALL}: Read-only" in result.stderr, result
+    assert f"cannot write to {FOR_ALL}: Read-only" in result.stderr, result
     assert "processes with another cache may work on cpu:0" in result.stderr
     lock, = (scratch / "cache" / "devices").glob("*-cpu-0.lock")
     assert lock.is_file()
+
+
+def test_a_folder_that_lost_its_mode_gets_it_back(scratch):
+    """As a crash may leave it, when it has just been made."""
+    assert kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": ""}).status == 0
+    result = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o mode=0755 none "
+         f"{FOR_ALL} && \"$@\" && stat -c %a {FOR_ALL}", "sh", KFORGE,
+         *map(str, WORDS), "--quiet"],
+        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
+        capture_output=True, timeout=120, check=False)
+    assert result.stdout.splitlines()[-1:] == ["1777"], result
 
 
 def test_a_folder_that_was_named_must_do(_):
@@ -61,11 +91,12 @@ def test_a_folder_that_was_named_must_do(_):
     assert result.err.count("\n") == 1, result
 
 
-os.makedirs(FOR_ALL, exist_ok=True)
 if not shutil.which("unshare") or subprocess.run(
-        [*READ_ONLY, "true"], capture_output=True, check=False).returncode:
-    test_where_no_lock_can_be_for_all_that_is_said.skip = \
-        "no file system may be mounted here"
+        ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"],
+        capture_output=True, check=False).returncode:
+    for test in (test_where_no_lock_can_be_for_all_that_is_said,
+                 test_a_folder_that_lost_its_mode_gets_it_back):
+        test.skip = "nothing can be mounted here"
 
 
 if __name__ == "__main__":

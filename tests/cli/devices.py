@@ -152,7 +152,7 @@ def test_jobs_that_appear_are_shared_too(scratch):
     words = ("judge", scratch / "jobs", "--watch", "--devices", "all")
     refused = judge(*words[1:])
     assert refused.status == EXIT["input"], refused
-    assert "say of which platform they are, --platform NAME" in refused.err
+    assert "say of which platform with several they are" in refused.err
     process = start(*words, "--jobs", 2, "--platform", "opencl", env=TWO)
     folder = jobs(scratch / "jobs", 4)
     wait_for(lambda: len(list(folder.glob("*/result.json"))) == 4, "results")
@@ -175,7 +175,7 @@ def test_wrong_lists_are_one_sentence(scratch):
             (("--devices", "0,7"), "unavailable",
              "platform opencl has no number 7 here, only opencl:0, opencl:1"),
             (("--jsonl", "--devices", "all"), "input",
-             "--devices all: say of which platform they are"),
+             "--devices all: say of which platform with several"),
             (("--devices", "all", "--platform", "opencl:1"), "input",
              "--devices all and --platform opencl:1 both say")):
         run = judge(*([] if "--jsonl" in words else [folder]), *words)

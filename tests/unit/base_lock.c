@@ -5,7 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +117,105 @@ static void test_a_lock_without_its_folder_is_a_sentence(void **state)
 	free(path);
 }
 
+/* Who waits for it does not hold a file that has lost its name. */
+static void test_a_lock_that_was_removed_is_no_lock(void **state)
+{
+	char *path = kf_path_join(*state, "lock"), byte = 0;
+	struct kf_lock first, second, lock;
+	struct pollfd p = { .events = POLLIN };
+	int told[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(kf_lock_try(path, &first, NULL), KF_OK);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(first.fd);
+		byte = kf_lock_wait(path, 60 * KF_NS_PER_S, NULL, &lock,
+				    NULL) == KF_OK;
+		_exit(write(told[1], &byte, 1) != 1);
+	}
+	kf_sleep_ns(50 * KF_NS_PER_MS);		/* it has it open by now */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(kf_lock_try(path, &second, NULL), KF_OK);
+	assert_true(second.held);
+	kf_lock_release(&first);
+	p.fd = told[0];
+	assert_int_equal(poll(&p, 1, 100), 0);
+	kf_lock_release(&second);
+	assert_int_equal(read(told[0], &byte, 1), 1);
+	assert_int_equal(byte, 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(told[0]);
+	close(told[1]);
+	free(path);
+}
+
+static void test_what_is_no_file_is_no_lock(void **state)
+{
+	char *path = kf_path_join(*state, "lock");
+	char holder[32];
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct kf_err err = { 0 };
+		struct kf_lock lock;
+
+		assert_int_equal(i == 0 ? mkfifo(path, 0666) :
+				 i == 1 ? symlink("/etc/passwd", path) :
+				 mkdir(path, 0777), 0);
+		assert_int_equal(kf_lock_try(path, &lock, &err), KF_E_IO);
+		assert_non_null(strstr(err.text, path));
+		assert_false(lock.open);
+		kf_lock_holder(path, holder, sizeof(holder));
+		assert_string_equal(holder, "another process");
+		assert_int_equal(remove(path), 0);
+	}
+	free(path);
+}
+
+/* Somebody may have linked it there to see it cut. */
+static void test_a_file_of_two_names_is_not_written_to(void **state)
+{
+	char *path = kf_path_join(*state, "lock");
+	char *other = kf_path_join(*state, "other"), holder[32];
+	struct kf_lock lock;
+
+	assert_int_equal(kf_file_write(other, "precious", 8, NULL), KF_OK);
+	assert_int_equal(link(other, path), 0);
+	assert_int_equal(kf_lock_try(path, &lock, NULL), KF_OK);
+	assert_true(lock.held);
+	kf_lock_release(&lock);
+	kf_lock_holder(other, holder, sizeof(holder));
+	assert_string_equal(holder, "precious");
+	free(path);
+	free(other);
+}
+
+/* Where anybody may make files, whatever the umask; else as the umask says. */
+static void test_in_a_folder_for_all_a_lock_is_for_all(void **state)
+{
+	char *path = kf_path_join(*state, "lock");
+	mode_t before = umask(077);
+	struct stat about;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct kf_lock lock;
+
+		assert_int_equal(chmod(*state, i ? 01777 : 0700), 0);
+		assert_int_equal(kf_lock_try(path, &lock, NULL), KF_OK);
+		assert_true(lock.held);
+		kf_lock_release(&lock);
+		assert_int_equal(stat(path, &about), 0);
+		assert_int_equal(about.st_mode & 07777, i ? 0666 : 0600);
+		assert_int_equal(unlink(path), 0);
+	}
+	umask(before);
+	assert_int_equal(rmdir(*state), 0);	/* nothing else is left */
+	assert_int_equal(mkdir(*state, 0700), 0);
+	free(path);
+}
+
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, \
 						     remove_folder)
 
@@ -123,6 +226,10 @@ int main(void)
 		IN_FOLDER(test_a_lock_of_a_dead_process_is_free),
 		IN_FOLDER(test_waiting_for_a_lock_ends),
 		IN_FOLDER(test_a_lock_without_its_folder_is_a_sentence),
+		IN_FOLDER(test_a_lock_that_was_removed_is_no_lock),
+		IN_FOLDER(test_what_is_no_file_is_no_lock),
+		IN_FOLDER(test_a_file_of_two_names_is_not_written_to),
+		IN_FOLDER(test_in_a_folder_for_all_a_lock_is_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
