@@ -60,7 +60,7 @@ static enum kf_code make_folder(const char *folder, bool ours,
 				struct kf_err *err)
 {
 	struct stat about;
-	bool there = (ours ? lstat : stat)(folder, &about) == 0;
+	bool there = (ours ? lstat(folder, &about) : stat(folder, &about)) == 0;
 	enum kf_code code = KF_OK;
 
 	if (there && !S_ISDIR(about.st_mode))

@@ -43,6 +43,7 @@ def test_a_lock_that_somebody_removed_is_made_again(scratch):
     before = os.umask(0o077)
     process = subprocess.Popen(
         [KFORGE, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True, env=environment({"KFORGE_DEVICE_LOCKS": str(locks)}))
     os.umask(before)
     for _ in range(2):
