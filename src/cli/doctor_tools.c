@@ -154,12 +154,44 @@ static void check_folders(struct kf_doctor *d, const struct kf_options *options)
 	free(cache);
 }
 
+static void keep_line(void *arg, enum kf_log_level level, const char *line)
+{
+	(void)level;
+	kf_buf_puts(arg, line);
+}
+
+/* Of the processor, as an example: all devices' locks lie there. */
+static void check_locks(struct kf_doctor *d, const struct kf_options *options)
+{
+	const struct kf_device_info device = {
+		.id = "a device", .hardware = KF_HARDWARE_PROCESSOR,
+	};
+	struct kf_buf said = { .max = 1024 };
+	struct kf_log log = { KF_LOG_WARN, keep_line, &said };
+	struct kf_err err = { 0 };
+	char *path = NULL;
+
+	if (kf_device_lock_path(&device, options->cache, &log, &path, &err))
+		kf_doctor_find(d, KF_FINDING_BAD, "locks", "%s", err.text);
+	else if (said.len)
+		kf_doctor_find(d, KF_FINDING_NOTE, "locks", "%s; "
+			"KFORGE_DEVICE_LOCKS names another folder",
+			kf_buf_str(&said));
+	else
+		kf_doctor_find(d, KF_FINDING_GOOD, "locks", "in %.*s: who "
+			       "times a device has it alone on this machine",
+			       (int)(strrchr(path, '/') - path), path);
+	kf_buf_release(&said);
+	free(path);
+}
+
 void kf_doctor_files(struct kf_doctor *d, const struct kf_options *options)
 {
 	check_home(d);
 	check_libraries(d);
 	check_config(d, options);
 	check_folders(d, options);
+	check_locks(d, options);
 }
 
 /* --- Python --------------------------------------------------------------- */

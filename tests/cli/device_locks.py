@@ -69,6 +69,11 @@ def test_where_no_lock_can_be_for_all_that_is_said(scratch):
     assert result.returncode == 0, result
     assert f"cannot write to {FOR_ALL}: Read-only" in result.stderr, result
     assert "processes with another cache may work on cpu:0" in result.stderr
+    doctor = subprocess.run(
+        [*READ_ONLY, KFORGE, "doctor", "--cache", scratch / "cache"],
+        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
+        capture_output=True, timeout=120, check=False)
+    assert f"cannot write to {FOR_ALL}: Read-only" in doctor.stdout, doctor
     lock, = (scratch / "cache" / "devices").glob("*-cpu-0.lock")
     assert lock.is_file()
 
@@ -89,6 +94,9 @@ def test_a_folder_that_was_named_must_do(_):
     result = kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": "/proc/none"})
     assert result.status == EXIT["io"], result
     assert "KFORGE_DEVICE_LOCKS: " in result.err, result
+    doctor = kforge("doctor", env={"KFORGE_DEVICE_LOCKS": "/proc/none"})
+    assert doctor.status == EXIT["unavailable"], doctor
+    assert "KFORGE_DEVICE_LOCKS: " in doctor.out, doctor
     assert result.err.count("\n") == 1, result
 
 
