@@ -50,6 +50,19 @@ static int make_for_all(const char *path)
 	return fd;
 }
 
+/* Some file systems have no second names. */
+static int make_file(const char *path)
+{
+	int fd;
+
+	if (is_for_all(path)) {
+		fd = make_for_all(path);
+		if (fd >= 0 || errno == EEXIST)
+			return fd;
+	}
+	return open(path, FLAGS | O_CREAT | O_EXCL, 0666);
+}
+
 /* Without O_CREAT where it is there: of a file that is another user's, in a
  * folder for all, Linux refuses that. No links: in a folder of somebody else's
  * one could name a lock of ours. */
@@ -61,8 +74,7 @@ static int open_file(const char *path)
 		fd = open(path, FLAGS);
 		if (fd >= 0 || errno != ENOENT)
 			break;
-		fd = is_for_all(path) ? make_for_all(path) :
-			open(path, FLAGS | O_CREAT | O_EXCL, 0666);
+		fd = make_file(path);
 	} while (fd < 0 && errno == EEXIST);
 	return fd;
 }
