@@ -9,10 +9,10 @@
 #include "cli/config.h"
 #include "cli/doctor.h"
 #include "executor/device_files.h"
+#include "executor/devices.h"
 #include "executor/quarantine.h"
 #include "executor/setup.h"
 
-#define DEVICES_MAX 16
 #define GIB (1024.0 * 1024 * 1024)
 
 /* --- kforge itself -------------------------------------------------------- */
@@ -385,14 +385,14 @@ static void check_quarantine(struct kf_doctor *d, const char *cache,
 static void check_platform(struct kf_doctor *d, const char *cache,
 			   const char *name)
 {
-	struct kf_device_info *info = kf_alloc(DEVICES_MAX * sizeof(*info));
+	struct kf_device_info *info = kf_alloc(KF_DEVICES_MAX * sizeof(*info));
 	struct kf_platform *platform = NULL;
 	struct kf_err err = { 0 };
 	size_t count = 0;
 
 	if (kf_platform_load(name, &platform, &err) ||
-	    kf_driver_find(platform->driver, info, DEVICES_MAX, false, &count,
-			   &err)) {
+	    kf_driver_find(platform->driver, info, KF_DEVICES_MAX, false,
+			   &count, &err)) {
 		kf_doctor_find(d, KF_FINDING_BAD, name, "%s", err.text);
 		goto out;
 	}

@@ -1,7 +1,6 @@
 /* kforge platforms and kforge models. */
 #include "cli/cli.h"
-
-#define DEVICES_MAX 16
+#include "executor/devices.h"
 
 /* What keeps a program there apart from what judges it. */
 static const char *trust_of(const struct kf_platform *platform,
@@ -37,7 +36,7 @@ static void print_card(const char *card)
 /* What is known of one platform's devices. */
 struct listed {
 	const struct kf_platform *platform;
-	struct kf_device_info info[DEVICES_MAX];
+	struct kf_device_info info[KF_DEVICES_MAX];
 	size_t count;
 	/* Why its driver cannot say what there is; "" if it did. Other
 	 * platforms are listed all the same. */
@@ -112,14 +111,14 @@ static enum kf_code list_one(const char *name, bool verbose, json_t *list,
 	if (code)
 		goto out;
 	l->platform = platform;
-	if (kf_driver_find(platform->driver, l->info, DEVICES_MAX, verbose,
+	if (kf_driver_find(platform->driver, l->info, KF_DEVICES_MAX, verbose,
 			   &l->count, &l->trouble))
 		l->count = 0;
 	if (list)
 		json_array_append_new(list, one_to_json(l));
 	else
 		print_one(l, verbose);
-	for (size_t i = 0; i < DEVICES_MAX; i++)
+	for (size_t i = 0; i < KF_DEVICES_MAX; i++)
 		kf_device_info_release(&l->info[i]);
 out:
 	kf_platform_free(platform);

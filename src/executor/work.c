@@ -7,12 +7,7 @@ void kf_work_begin(void *arg, unsigned number)
 	struct kf_work *work = arg;
 
 	work->spec.share.number = number;
-}
-
-static void begin(struct kf_work *work)
-{
-	if (!work->targets)
-		work->targets = kf_targets_new(&work->spec);
+	work->targets = kf_targets_new(&work->spec);
 }
 
 void kf_work_end(void *arg)
@@ -64,7 +59,6 @@ void kf_work_folder(void *arg, const char *item, size_t len,
 	struct kf_job_how how;
 	enum kf_code code;
 
-	begin(work);
 	code = kf_json_parse(item, len, "the item", &asked, &err);
 	folder = kf_json_str(asked, "folder", "");
 	if (!code && !folder[0])
@@ -238,7 +232,6 @@ void kf_work_line(void *arg, const char *item, size_t len,
 	struct kf_err err = { 0 };
 	enum kf_code code;
 
-	begin(work);
 	what = kf_format("line %llu", (unsigned long long)line);
 	code = kf_json_parse(item + skip, len - skip, what, &request, &err);
 	if (!code) {

@@ -13,7 +13,7 @@ struct kf_work {
 	const json_t *defaults;		/* borrowed; for what jobs leave out, as
 					   kf_job_to_json has it; NULL: none */
 	const char *scratch_folder;	/* where folders for lines are made */
-	struct kf_targets *targets;	/* each process's own; NULL at first */
+	struct kf_targets *targets;	/* each process's own, from its begin on */
 };
 
 /* For kf_pool_spec.begin, .work and .end; arg is a struct kf_work. */

@@ -14,8 +14,15 @@ from harness import (C_PROBLEM, DATA, EXIT, KFORGE, environment, finish, kforge,
 WORDS = ("verify", C_PROBLEM, DATA / "good.c", "--calls", "20", "--baseline",
          "none")
 FOR_ALL = "/tmp/kforge-devices"
-READ_ONLY = ["unshare", "-m", "sh", "-c",
-             f"mount -t tmpfs -o ro none {FOR_ALL} && exec \"$@\"", "sh"]
+
+
+def with_folder(options, *words, after="true"):
+    """Runs kforge where the folder for all is a file system of these options."""
+    return subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o {options} none "
+         f"{FOR_ALL} && \"$@\" && {after}", "sh", KFORGE, *map(str, words)],
+        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
+        capture_output=True, timeout=120, check=False)
 
 
 def test_processes_with_another_cache_wait_too(scratch):
@@ -62,31 +69,21 @@ def test_a_lock_that_somebody_removed_is_made_again(scratch):
 def test_where_no_lock_can_be_for_all_that_is_said(scratch):
     # Where it is not there yet, kforge makes it.
     assert kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": ""}).status == 0
-    result = subprocess.run(
-        [*READ_ONLY, KFORGE, *map(str, WORDS), "--cache", scratch / "cache"],
-        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
-        capture_output=True, timeout=120, check=False)
+    result = with_folder("ro", *WORDS, "--cache", scratch / "cache")
     assert result.returncode == 0, result
     assert f"cannot write to {FOR_ALL}: Read-only" in result.stderr, result
     assert "processes with another cache may work on cpu:0" in result.stderr
-    doctor = subprocess.run(
-        [*READ_ONLY, KFORGE, "doctor", "--cache", scratch / "cache"],
-        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
-        capture_output=True, timeout=120, check=False)
+    doctor = with_folder("ro", "doctor", "--cache", scratch / "cache")
     assert f"cannot write to {FOR_ALL}: Read-only" in doctor.stdout, doctor
     lock, = (scratch / "cache" / "devices").glob("*-cpu-0.lock")
     assert lock.is_file()
 
 
-def test_a_folder_that_lost_its_mode_gets_it_back(scratch):
+def test_a_folder_that_lost_its_mode_gets_it_back(_):
     """As a crash may leave it, when it has just been made."""
     assert kforge(*WORDS, env={"KFORGE_DEVICE_LOCKS": ""}).status == 0
-    result = subprocess.run(
-        ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o mode=0755 none "
-         f"{FOR_ALL} && \"$@\" && stat -c %a {FOR_ALL}", "sh", KFORGE,
-         *map(str, WORDS), "--quiet"],
-        env=environment({"KFORGE_DEVICE_LOCKS": ""}), text=True,
-        capture_output=True, timeout=120, check=False)
+    result = with_folder("mode=0755", *WORDS, "--quiet",
+                         after=f"stat -c %a {FOR_ALL}")
     assert result.stdout.splitlines()[-1:] == ["1777"], result
 
 
