@@ -96,7 +96,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(CONTRACT_SRC))
 GPU_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(GPU_SRC))
 # What tests/gpu/run runs.
 GPU_CARRIED := $(GPU_TESTS) $(addprefix $(BUILD)/tests/contract/,cuda \
-	cuda_build driver) $(BUILD)/tests/standin/libcuda.so.1 \
+	cuda_build driver opencl opencl_refused) $(BUILD)/tests/standin/libcuda.so.1 \
 	$(BUILD)/cheats/kforge
 HOSTILE := $(patsubst tests/hostile/%.c,$(BUILD)/hostile/%,$(HOSTILE_SRC))
 JINJA := $(patsubst tests/%.c,$(BUILD)/tests/%,$(JINJA_SRC))

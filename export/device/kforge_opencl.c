@@ -8,21 +8,24 @@
 #include <string.h>
 
 #define LIBRARY		"libOpenCL.so.1"
-#define OPTIONS		"-cl-std=CL1.2"
 #define DEVICES_MAX	32
 #define NAME_BYTES	96
+#define VERSIONS_MAX	16
 #define BLOCK_GAP	256u	/* between two handles: none runs into another */
 
 /* From the public specification. */
 enum {
 	DEVICE_ENDIAN_LITTLE = 0x1026, DEVICE_AVAILABLE = 0x1027,
 	DEVICE_COMPILER_AVAILABLE = 0x1028, DEVICE_NAME = 0x102b,
+	DEVICE_VERSION = 0x102f, DEVICE_OPENCL_C_VERSION = 0x103d,
+	DEVICE_OPENCL_C_ALL_VERSIONS = 0x1066,
 	PROGRAM_BUILD_LOG = 0x1183, MEM_READ_WRITE = 1,
 	BUFFER_CREATE_TYPE_REGION = 0x1220
 };
 #define DEVICE_TYPE_ALL UINT64_C(0xffffffff)
 
 struct region { size_t origin, size; };
+struct named { uint32_t version; char name[64]; };
 
 #define EVENTS	uint32_t, void *const *, void **
 #define INFO	size_t, void *, size_t *
@@ -210,6 +213,41 @@ static void tell_log(struct kforge_device *d)
 		 "the kernels: %.180s", log);
 }
 
+static int says(const struct kforge_device *d, uint32_t what,
+		const char *start)
+{
+	char text[256] = "";
+
+	return !d->cl.GetDeviceInfo(d->device, what, sizeof(text) - 1, text,
+				    NULL) &&
+	       strncmp(text, start, strlen(start)) == 0;
+}
+
+static int compiles(const struct kforge_device *d, unsigned major)
+{
+	struct named version[VERSIONS_MAX];
+	char start[16];
+	size_t bytes = 0, i;
+
+	/* Older ones may list what their compilers cannot do. */
+	if (!says(d, DEVICE_VERSION, "OpenCL 3.") ||
+	    d->cl.GetDeviceInfo(d->device, DEVICE_OPENCL_C_ALL_VERSIONS,
+				sizeof(version), version, &bytes))
+		bytes = 0;
+	for (i = 0; i < bytes / sizeof(version[0]); i++)
+		if (version[i].version >> 22 == major)
+			return 1;
+	snprintf(start, sizeof(start), "OpenCL C %u.", major);
+	return says(d, DEVICE_OPENCL_C_VERSION, start);
+}
+
+/* As it was judged: the newest language that the device says it compiles. */
+static const char *options_of(const struct kforge_device *d)
+{
+	return compiles(d, 3) ? "-cl-std=CL3.0" :
+		compiles(d, 2) ? "-cl-std=CL2.0" : "-cl-std=CL1.2";
+}
+
 static int build_program(struct kforge_device *d)
 {
 	const char *text = (const char *)kforge_code;
@@ -225,8 +263,8 @@ static int build_program(struct kforge_device *d)
 				&text, &kforge_code_bytes, &result);
 	if (!d->program)
 		return check(d, "open the device", result ? result : 1);
-	result = d->cl.BuildProgram(d->program, 1, &d->device, OPTIONS, NULL,
-				    NULL);
+	result = d->cl.BuildProgram(d->program, 1, &d->device, options_of(d),
+				    NULL, NULL);
 	if (result)
 		tell_log(d);
 	return result;

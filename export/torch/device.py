@@ -96,6 +96,7 @@ class _Module:
     def __init__(self, driver, code, facts, device):
         self.driver = driver
         self._functions = {}
+        self._shared_bytes = {}     # that each may have
         self._module = ctypes.c_void_p()
         result = driver.cuModuleLoadData(ctypes.byref(self._module), code)
         if result == NO_BINARY:
@@ -113,9 +114,11 @@ class _Module:
             driver.check("find " + name, driver.cuModuleGetFunction(
                 ctypes.byref(function), self._module, name.encode()))
         x, y, z = op["cluster"]
-        if op["shared_bytes"]:
+        # Launches come later and in any order: what one needs holds for all.
+        if op["shared_bytes"] > self._shared_bytes.get(name, 0):
             driver.check("allow " + name, driver.cuFuncSetAttribute(
                 function, MAX_DYNAMIC_SHARED, op["shared_bytes"]))
+            self._shared_bytes[name] = op["shared_bytes"]
         if x * y * z > 8:
             driver.check("allow " + name, driver.cuFuncSetAttribute(
                 function, NON_PORTABLE_CLUSTER, 1))

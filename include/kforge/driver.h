@@ -31,7 +31,7 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 5		/* raise on any change to struct kf_driver and
+#define KF_DRIVER_ABI 8		/* raise on any change to struct kf_driver and
 				   what it hands over */
 
 struct kf_device;		/* one opened device; each driver defines it */
@@ -42,9 +42,11 @@ struct kf_ceilings {
 	double flops_per_s;		/* float32 multiply-adds, all its units; an
 					   addition and a product are two */
 	double matrix_flops_per_s;	/* of matrix units, in bfloat16 */
-	/* The largest cache that all units share, or the sum of their own; told
-	 * without measuring; 0: unknown. */
+	/* Told without measuring; 0: unknown. The largest cache that all units
+	 * share, or the sum of their own; and what the memory moves at its
+	 * clock, which no program reaches. */
 	uint64_t cache_bytes;
+	double bytes_per_s_in_theory;
 };
 
 struct kf_device_info {
@@ -57,6 +59,9 @@ struct kf_device_info {
 	char hardware[48];
 	char name[96];		/* for people, as the machine gives it */
 	char arch[32];		/* for compilers: "x86-64", "sm_90" */
+	/* Whose driver it is, of platforms with those of several vendors;
+	 * people may call a device by it, as by its name; "": there is one. */
+	char driver_name[64];
 	char driver[48];	/* version of the vendor's driver; "" if there is
 				   none: times belong to one */
 	uint64_t memory_bytes;	/* 0 if unknown */
@@ -108,6 +113,9 @@ struct kf_build {
 	enum kf_build_end end;
 	struct kf_buf log;	/* compiler's words, cut at KF_BUILD_LOG_BYTES */
 	uint64_t took_ns;
+	/* What a two-part program's kernels were compiled as, for the record:
+	 * "OpenCL C 3.0"; "": it does not depend on the device. */
+	char kernels[32];
 };
 void kf_build_release(struct kf_build *build);
 
@@ -258,7 +266,8 @@ struct kf_clocks {
 };
 
 /* Tells of a device without opening it: in the supervisor, while the runner
- * uses it. KF_E_UNAVAIL with a sentence where it cannot. */
+ * uses it. KF_E_UNAVAIL with a sentence where it cannot, KF_E_TIMEOUT where a
+ * driver that hangs does not let it: nobody is held up for ever. */
 struct kf_clock_watch;		/* each source defines it */
 struct kf_clock_source {
 	enum kf_code (*open)(const char *device_id,
@@ -278,10 +287,12 @@ struct kf_driver {
 	bool in_process;		/* candidate's code runs in the runner */
 
 	/* Fill info[0..*count) with at most max devices. None is not an error.
-	 * measure asks for measured ceilings in the card (takes up to a second
-	 * per device); without it only what can be read at once. */
+	 * Only what can be read at once, but measure names one device (its id)
+	 * whose card is to have measured ceilings (that takes up to a second,
+	 * and nobody else should compute there); NULL: none. */
 	enum kf_code (*find)(struct kf_device_info *info, size_t max,
-			     bool measure, size_t *count, struct kf_err *err);
+			     const char *measure, size_t *count,
+			     struct kf_err *err);
 	enum kf_code (*build)(const struct kf_build_request *req,
 			      struct kf_build *out, struct kf_err *err);
 
@@ -346,6 +357,9 @@ struct kf_driver {
 	/* upload heeds kf_shared_memory.pattern: large outputs are filled where
 	 * they are, and not in shared memory first. */
 	bool fills_outputs;
+	/* After what it brings upload has twice kf_ceilings.cache_bytes
+	 * written: no input is in the cache when a call begins. */
+	bool flushes;
 	/* Outputs and guards back into shared memory. *changed is where, in
 	 * inputs, the device's copy first differs: UINT64_MAX if nowhere. */
 	enum kf_code (*download)(struct kf_device *dev, uint64_t *changed,
@@ -393,8 +407,8 @@ struct kf_driver {
 	 * supervisor. */
 	char *(*compiler_path)(const char *name);
 	/* Optional: what stands for {libraries} in platform.json's command: the
-	 * words that link a program with the vendor's libraries. In the
-	 * supervisor. */
+	 * words that build a program with the vendor's libraries, those that
+	 * are headers alone among them. In the supervisor. */
 	void (*link_words)(kf_driver_env_fn *add, void *arg);
 
 	/* Programs are Python files: what loads them, and brings tensors there
@@ -448,6 +462,14 @@ static inline bool kf_driver_moves(const struct kf_driver *driver)
 {
 	return driver->attach || driver->python;
 }
+/* Do programs compute on a device of their own, beside the processors? As
+ * device_in_process of the device says (kf_device_info). */
+static inline bool kf_driver_on_device(const struct kf_driver *driver,
+				       bool device_in_process)
+{
+	return driver->attach ? !device_in_process :
+		driver->torch_device != NULL;
+}
 /* "kf_forward", or as the driver's programs call it. */
 static inline const char *kf_driver_entry(const struct kf_driver *driver,
 					  bool preparing)
@@ -466,7 +488,7 @@ const struct kf_driver *kf_driver_by_name(const char *name);
 /* The checking front: each refuses a malformed request with KF_E_INPUT, then
  * calls the table. Call these, not the table. */
 KF_MUST_CHECK enum kf_code kf_driver_find(const struct kf_driver *driver,
-		struct kf_device_info *info, size_t max, bool measure,
+		struct kf_device_info *info, size_t max, const char *measure,
 		size_t *count, struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_build(const struct kf_driver *driver,
 		const struct kf_build_request *req, struct kf_build *out,

@@ -235,17 +235,33 @@ static inline int kf_fill_(struct kf_call *c, const void *to, uint64_t value,
 	return c->launch->fill(c, to, value, width, count);
 }
 
+static inline uint32_t kf_fill_int(int64_t value)
+{
+	return (uint32_t)value;
+}
+
+static inline uint32_t kf_fill_float(float value)
+{
+	union { float f; uint32_t bits; } u;
+
+	u.f = value;
+	return u.bits;
+}
+
 static inline int kf_copy_(struct kf_call *c, const void *to, const void *from,
 			   int64_t bytes)
 {
 	return c->launch->copy(c, to, from, bytes);
 }
 
-/* bytes of zeros; count elements of 32 bits; bytes from one place to another.
- * In order with launches; to and from as in KF_BUF. */
+/* bytes of zeros; count elements of 32 bits, floats where value is a float or
+ * a double; bytes from one place to another. In order with launches; to and
+ * from as in KF_BUF. */
 #define kf_zero(c, to, bytes) kf_fill_((c), KF_HANDLE(to), 0, 1, (bytes))
 #define kf_fill32(c, to, value, count) \
-	kf_fill_((c), KF_HANDLE(to), (uint32_t)(value), 4, (count))
+	kf_fill_((c), KF_HANDLE(to), _Generic((value), float: kf_fill_float, \
+		double: kf_fill_float, default: kf_fill_int)(value), \
+		4, (count))
 #define kf_copy(c, to, from, bytes) \
 	kf_copy_((c), KF_HANDLE(to), KF_HANDLE(from), (bytes))
 

@@ -4,6 +4,8 @@ inputs of the problem's own making."""
 import os
 import sys
 
+from kforge_reference.failure import is_trouble
+
 from . import artefact
 from .words import of_error
 
@@ -62,12 +64,13 @@ def _warm(device_name, problem_path, folder, manifest):
     try:
         found = program.load(folder)
     except BaseException as error:
-        return _refuse(folder, error)
+        # Trouble with the device the runner meets too, or it is over.
+        return 0 if is_trouble(error) else _refuse(folder, error)
     try:
         program.call(program.construct(found, arguments, problem.dtype), inputs,
                      inputs.leaves)
     except BaseException as error:
-        if _is_compilers(error):
+        if _is_compilers(error) and not is_trouble(error):
             return _refuse(folder, error)
     manifest["extensions"] = extensions.made
     return 0

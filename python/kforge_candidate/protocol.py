@@ -19,7 +19,7 @@ MAGIC = 0x6b666870
 
 # enum kf_python_end
 (GOOD, EXCEPTION, EXITED, OUTPUTS_WRONG, SHAPE, DTYPE, WEIGHTS, PATCHED,
- DEFERRED, MEMORY) = range(10)
+ DEFERRED, MEMORY, DEVICE) = range(11)
 
 NOWHERE = 2**64 - 1     # kf_host_reply.changed
 TEXT_MAX = 511

@@ -15,7 +15,7 @@ from kforge_reference import device
 from kforge_reference.problem import (BUILD_SEED, Problem, prepare_torch,
                                       seed_all)
 
-from . import artefact, program, protocol, trace
+from . import artefact, flush, program, protocol, trace
 from .extensions import Extensions
 from .given import Given
 from .guard import Guard
@@ -110,6 +110,7 @@ class Server:
         self._arguments = self._problem.init_arguments()
         device.leave_default()
         self._synchronize = device.settle
+        self._flush = flush.of_device()
         self._guard = Guard()
         self._mapped = trace.mapped()
 
@@ -175,6 +176,7 @@ class Server:
         seed_all(BUILD_SEED)
         gc.collect(0)
         self._synchronize()
+        self._flush()
 
     def forward(self):
         gc.disable()

@@ -6,9 +6,11 @@ import csv
 import json
 import os
 import tempfile
+import warnings
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+from torch.autograd import profiler as autograd_profiler
+from torch.profiler import ProfilerActivity
 
 from kforge_reference import device
 
@@ -38,14 +40,41 @@ def mapped():
     return names
 
 
+class _Profiler(autograd_profiler.profile):
+    """What torch.profiler.profile rests on. That one would load Inductor first:
+    seconds, in every process that is forked."""
+
+    def start(self):
+        self.__enter__()
+
+    def stop(self):
+        self.__exit__(None, None, None)
+
+    def events(self):
+        return self.function_events
+
+
+def _of_device():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            profiler = _Profiler(use_kineto=True, use_device="cuda")
+            if ProfilerActivity.CUDA in profiler.kineto_activities:
+                return profiler
+        except TypeError:
+            pass
+        # Its name before PyTorch 2.4.
+        return _Profiler(use_kineto=True, use_cuda=True)
+
+
 def _begin():
-    activities = [ProfilerActivity.CPU]
-    if not device.is_cpu():
+    if device.is_cpu():
+        profiler = _Profiler(use_kineto=True)
+    else:
         if not torch.autograd.kineto_available():
             raise RuntimeError("this PyTorch sees no kernels (it has no "
                                "Kineto)")
-        activities.append(ProfilerActivity.CUDA)
-    profiler = profile(activities=activities)
+        profiler = _of_device()
     profiler.start()
     return profiler
 

@@ -4,7 +4,7 @@ import linecache
 import os
 import traceback
 
-from kforge_reference.failure import is_memory
+from kforge_reference.failure import is_memory, is_trouble
 
 LINES_MAX = 4       # of the program, the innermost ones
 MESSAGE_MAX = 260
@@ -57,4 +57,6 @@ def end_of(error, protocol):
         return error.end
     if isinstance(error, SystemExit):
         return protocol.EXITED
+    if is_trouble(error):
+        return protocol.DEVICE
     return protocol.MEMORY if is_memory(error) else protocol.EXCEPTION

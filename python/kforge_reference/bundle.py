@@ -10,7 +10,7 @@ import torch
 
 from . import condensed, count, device, matters, oracle, precision, \
     safetensors, sets, tensors
-from .failure import Refused, from_exception
+from .failure import Refused, from_exception, is_memory
 from .problem import Problem, prepare_torch
 
 FORMAT = 8
@@ -59,6 +59,7 @@ class Maker:
         self.dropped = []
         self.notes = []
         self.matters = None     # (of inputs, of weights), after the first set
+        self.must_be_read = []  # of inputs, likewise; empty: not tried
         self.first_set = None   # its scales, until it was changed
         self.oracle = None
         self.condenser = None   # of a problem whose data are not all kept
@@ -92,11 +93,7 @@ class Maker:
         for folder in ("public", "inputs", "oracle"):
             os.makedirs(os.path.join(self.out, folder), exist_ok=True)
         self.write_weights()
-        if self.whole_bytes(first) > self.request["bytes_whole"]:
-            self.condenser = condensed.Condenser(self, first)
-            kinds, stock = self.condenser.make()
-        else:
-            kinds, stock = self.make_whole(first)
+        kinds, stock = self.make_data(first)
         if self.oracle.way is None:
             self.notes.append("the reference has no float64 form: values are "
                               "judged against its own types")
@@ -116,6 +113,24 @@ class Maker:
                 call, [slot.tensor for slot in self.oracle.slots])
                 if not self.oracle.slots[i].structural]
 
+    def make_data(self, first):
+        """(kinds of sets, number of stock entries)."""
+        notes = list(self.notes)
+        if self.whole_bytes(first) <= self.request["bytes_whole"]:
+            try:
+                return self.make_whole(first)
+            except Exception as error:
+                if not is_memory(error):
+                    raise
+            # Here what was allocated then is held by no exception any more.
+            device.release()
+            self.begin_again()
+            self.oracle.forget_exact()
+            self.notes = notes + ["the data are condensed: to make all of "
+                                  "them took more memory than there is"]
+        self.condenser = condensed.Condenser(self, first)
+        return self.condenser.make()
+
     def make_whole(self, first):
         """(kinds of sets, number of stock entries)."""
         self.oracle.find_exact(first.leaves, self.outputs)
@@ -131,9 +146,15 @@ class Maker:
         return STOCK_LIGHT if self.light else number
 
     def begin_again(self):
-        """What was made is no use; files are written over."""
+        """What was made is no use."""
+        for folder in ("inputs", "oracle"):
+            folder = os.path.join(self.out, folder)
+            for name in os.listdir(folder):
+                if name != "weights.safetensors":
+                    os.remove(os.path.join(folder, name))
         self.seeds = {"sets": [], "stock": []}
         self.dropped, self.matters, self.first_set = [], None, None
+        self.must_be_read = []
 
     # --- is this a problem that can be judged? ----------------------------
 
@@ -427,6 +448,11 @@ class Maker:
             center, places, others or self.inputs(self.seed()).leaves,
             self.seed())
         self.matters = inputs, weights
+        # Where the processor computes, inputs may be in a cache: no time is
+        # then too short to have read them.
+        if not device.is_cpu() and not self.light:
+            self.must_be_read = matters.must_be_read(center, places,
+                                                     self.seed())
         if tried < len(inputs) + len(weights):
             self.notes.append("whether they matter was tried for %d of %d "
                               "inputs and weights" % (
@@ -475,6 +501,7 @@ class Maker:
         run = self.oracle
         places = first.tensor_indices()
         weight_bytes = sum(tensors.nbytes(w) for w in run.declared)
+        read = self.must_be_read or [False] * len(places)
         data = [first.leaves[i] for i in places
                 if first.leaves[i] is not None] + self.outputs
         return {
@@ -483,8 +510,9 @@ class Maker:
             "made_on": device.name(),
             "python": platform.python_version(),
             "inputs": [dict(_describe(first.names[i], first.leaves[i], True),
-                            matters=matter)
-                       for i, matter in zip(places, self.matters[0])],
+                            matters=matter, must_be_read=must)
+                       for i, matter, must in zip(places, self.matters[0],
+                                                  read)],
             "scalars": [_describe_scalar(name, value)
                         for name, value in first.scalars()],
             "weights": [dict(_describe(slot.name, value, False),

@@ -21,6 +21,8 @@ GATE_NS_MAX = 20_000_000
 GATE_NS_LEAST = 20_000
 
 _device = torch.device("cpu")
+_repeatable = False     # what hold_precision holds
+_tf32 = False
 
 
 def choose(name):
@@ -48,6 +50,11 @@ def leave_default():
 
 def is_cpu():
     return _device.type == "cpu"
+
+
+def index():
+    """torch's number of it."""
+    return _device.index or 0
 
 
 def name():
@@ -90,15 +97,38 @@ def launches(call):
         return None
 
 
+def keep_repeatable(repeatable):
+    """Where there are several ways to compute a convolution, one that gives the
+    same bits each time."""
+    global _repeatable
+    _repeatable = repeatable
+
+
+def hold_precision():
+    """Full precision, or TF32 within tf32(), whatever a problem has set."""
+    # The names of newer versions, which those below do not reach.
+    mkldnn = getattr(torch.backends, "mkldnn", None)
+    for holder in (torch.backends, torch.backends.cudnn, mkldnn,
+                   getattr(mkldnn, "conv", None), getattr(mkldnn, "rnn", None)):
+        if getattr(holder, "fp32_precision", "none") != "none":
+            holder.fp32_precision = "none"
+    if hasattr(torch, "set_float32_matmul_precision"):
+        torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.matmul.allow_tf32 = _tf32
+    torch.backends.cudnn.allow_tf32 = _tf32
+    torch.backends.cudnn.deterministic = _repeatable
+
+
 @contextlib.contextmanager
 def tf32():
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = matmul.allow_tf32, cudnn.allow_tf32
-    matmul.allow_tf32 = cudnn.allow_tf32 = True
+    global _tf32
+    _tf32 = True
+    hold_precision()
     try:
         yield
     finally:
-        matmul.allow_tf32, cudnn.allow_tf32 = before
+        _tf32 = False
+        hold_precision()
 
 
 def holds(tensor):

@@ -3,6 +3,9 @@
 One at a time is replaced, an input by that of another seed, a weight by random
 values; it matters if some element of the output moves further than the judge
 would allow. What was not tried counts as if it mattered.
+
+And which inputs must be read, nearly all of them: there what was not tried, or
+not shown, counts as if it need not be.
 """
 
 import time
@@ -14,6 +17,11 @@ from .failure import Refused
 
 RUNS_MAX = 256
 SECONDS_MAX = 20.0
+# So many elements of an input are tried: were less than three quarters of it
+# needed, all of them would be by chance in one case of 10,000.
+PROBES = 32
+PROBES_SECONDS = 5.0
+PROBED_BYTES = 1 << 20      # of smaller inputs no time shows if they are read
 # The judge's T (docs/judging.md); an element may be off by 16 T sigma.
 LIMIT = {torch.float64: 2.0**-44, torch.float32: 2.0**-15,
          torch.float16: 2.0**-9, torch.bfloat16: 2.0**-6}
@@ -109,3 +117,36 @@ def find(center, places, others, seed):
         changed[i] = sets.random_like(slot.name, value, gen)
         weights[i] = center.moved(center.leaves, changed)
     return inputs, weights, tried
+
+
+def must_be_read(center, places, seed):
+    """For each place: must three quarters of its elements at least be read?
+    Each of some, drawn at random, is replaced alone by the least or the
+    largest of its input's numbers. Who does not read it cannot follow, and
+    would be refused where an output moves."""
+    gen = sets.generator(seed)
+    end = time.monotonic() + PROBES_SECONDS
+    return [_must_be_read(center, place, gen, end) for place in places]
+
+
+def _must_be_read(center, place, gen, end):
+    leaf = center.leaves[place]
+    if not sets.is_floating(leaf) or tensors.nbytes(leaf) < PROBED_BYTES:
+        return False
+    ends = leaf.min(), leaf.max()
+    at = torch.randint(0, leaf.numel(), (PROBES,), generator=gen)
+    # What is zero may be so in all data that a program has to know.
+    if not bool(leaf.reshape(-1)[at].all()):
+        return False
+    return all(time.monotonic() < end and
+               any(center.moved(_with_one(center.leaves, place, i, value),
+                                None) for value in ends)
+               for i in at.tolist())
+
+
+def _with_one(leaves, place, i, value):
+    leaves = list(leaves)
+    changed = leaves[place].clone(memory_format=torch.contiguous_format)
+    changed.view(-1)[i] = value
+    leaves[place] = changed
+    return leaves

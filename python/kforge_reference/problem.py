@@ -28,15 +28,11 @@ def seed_all(seed):
 
 def prepare_torch(threads, device_name="cpu", repeatable=False):
     """Full precision, the candidates' number of threads, and the device.
-    repeatable: where there are several ways to compute a convolution, one
-    that gives the same bits each time."""
+    repeatable: as device.keep_repeatable has it."""
     torch.set_num_threads(threads)
     device.choose(device_name)
-    torch.backends.cudnn.deterministic = repeatable
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
-    if hasattr(torch, "set_float32_matmul_precision"):
-        torch.set_float32_matmul_precision("highest")
+    device.keep_repeatable(repeatable)
+    device.hold_precision()
 
 
 def cast_of(path):
@@ -155,10 +151,15 @@ class Problem:
 
     @contextlib.contextmanager
     def _guard(self, what):
+        """Around all that the file's own lines do: their faults are told as
+        the file's, and what they set of torch ends with them."""
+        device.hold_precision()
         try:
             yield
         except (Exception, SystemExit) as error:
             raise from_exception(what, self.path, error) from None
+        finally:
+            device.hold_precision()
 
     def init_arguments(self):
         """(args, kwargs) of the constructor."""

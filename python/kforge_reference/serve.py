@@ -102,6 +102,12 @@ def _delay():
     return total
 
 
+def _words(error):
+    if isinstance(error, Refused):
+        return one_line(error.text)
+    return one_line("%s: %s" % (type(error).__name__, error))
+
+
 def _called(module):
     """The module by a function of its own, so that what is compiled for it is
     kept apart from what is compiled for the module."""
@@ -131,7 +137,8 @@ class Server:
         self.compiled = self.compiled_tf32 = None
         self.way = "eager"
         self.ways = {}      # ns of each
-        self.note = ""      # why there is no compiled way
+        self.compile_error = ""     # why there is no compiled way
+        self.note = ""      # what else went wrong
         self.about = None   # of a device's baseline
 
     def warm(self):
@@ -171,18 +178,21 @@ class Server:
             self.run(False)
             self.warm()
             self.compiled = compiled
-            if not device.is_cpu():
-                self.compile_tf32()
         except Exception as error:
-            self.note = one_line("torch.compile: %s" % error)
+            self.compile_error = _words(error)
+        if self.compiled is not None and not device.is_cpu():
+            self.compile_tf32()
         self.module = eager
         device.release()
 
     def compile_tf32(self):
-        with device.tf32():
-            self.module = torch.compile(_called(self.reference.module))
-            self.run(False)
-        self.compiled_tf32 = self.module
+        try:
+            with device.tf32():
+                self.module = torch.compile(_called(self.reference.module))
+                self.run(False)
+            self.compiled_tf32 = self.module
+        except Exception as error:  # told beside the time, or not
+            self.note = "torch.compile with TF32: " + _words(error)
 
     def choose(self):
         """Settles which way is timed."""
@@ -190,6 +200,9 @@ class Server:
             self.compare_compiled()
         if not device.is_cpu():
             self.describe()
+        if self.compile_error:
+            self.about = dict(self.about or {},
+                              compile_error=self.compile_error)
 
     def compare_compiled(self):
         ways = {"eager": self.module, "compile": self.compiled}
@@ -197,7 +210,7 @@ class Server:
             self.ways = self.compare(ways)
             self.way = min(self.ways, key=self.ways.get)
         except Exception as error:
-            self.note = one_line("torch.compile: %s" % error)
+            self.compile_error = _words(error)
             self.ways, self.way = {}, "eager"
         self.module = ways[self.way]
         device.release()
@@ -220,7 +233,7 @@ class Server:
                     self.module = self.compiled_tf32
                     self.about["compile_tf32_ns"] = self.usual()
         except Exception as error:  # the time stands without it
-            self.note = one_line("beside the baseline: %s" % error)
+            self.note = "beside the baseline: " + _words(error)
         self.clock, self.module = clock, timed
         device.release()
 

@@ -152,6 +152,8 @@ void kf_diff(const struct kf_diff_text *old, const struct kf_diff_text *new,
 	     struct kf_buf *out);
 
 /* --- child processes ------------------------------------------------------ */
+/* Closes all descriptors from this number on. After a fork, too. */
+void kf_close_from(unsigned first);
 /* Runs argv[0] (looked up in PATH) to its end with its own process group.
  * Trusted helpers only; whatever is not trusted goes through sandbox/. */
 struct kf_proc_spec {

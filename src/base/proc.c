@@ -14,6 +14,13 @@
 #define FD_WALK_MAX 65536	/* where close_range does not exist */
 #define LAST_READS 16	/* of 64 KiB each, after the end: what a pipe holds */
 
+void kf_close_from(unsigned first)
+{
+	if (syscall(SYS_close_range, first, ~0u, 0))
+		for (unsigned fd = first; fd < FD_WALK_MAX; fd++)
+			close((int)fd);
+}
+
 char *kf_proc_which(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -118,9 +125,7 @@ static _Noreturn void keep(const struct kf_proc_spec *spec,
 		(void)!write(fd->status, &status, sizeof(status));
 		_exit(127);
 	}
-	if (syscall(SYS_close_range, 0u, ~0u, 0))
-		for (int i = 0; i < FD_WALK_MAX; i++)
-			close(i);
+	kf_close_from(0);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	end_like(status);

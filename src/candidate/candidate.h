@@ -82,6 +82,14 @@ KF_MUST_CHECK enum kf_code kf_candidate_read(const char *const *path,
 KF_MUST_CHECK enum kf_code kf_candidate_form(const char *platform_name,
 		const char *const *path, size_t count, char **form,
 		struct kf_err *err);
+/* The platform that one of the files is plainly for, where that is another than
+ * the one named: by what its text cannot do without, else by its name. NULL:
+ * none is. A guess, for a hint. Caller frees. */
+char *kf_candidate_elsewhere(const char *platform_name,
+			     const char *const *path, size_t count);
+/* The same of a text alone: a file that bears a name of the platform's own, or
+ * a reply in which no file was found. */
+char *kf_candidate_text_elsewhere(const char *platform_name, const char *text);
 /* Writes its files into dir (made if absent). */
 KF_MUST_CHECK enum kf_code kf_candidate_write(
 		const struct kf_candidate *candidate, const char *dir,

@@ -58,7 +58,7 @@ static enum kf_code read_input(struct building *b, const char **argument,
 		code = kf_candidate_read(argument + problem, count - problem,
 					 b->platform, &b->candidate, err);
 	if (!code && b->platform->driver->two_part)
-		code = kf_setup_device(b->platform, options->platform, false,
+		code = kf_setup_device(b->platform, options->platform,
 				       &b->device, err);
 	return code;
 }

@@ -195,6 +195,49 @@ static enum kf_code open_setup(const struct kf_options *options,
 	return code;
 }
 
+/* "this looks like a program for cuda: say --platform cuda", where none was
+ * said; NULL: nothing looks so. Caller frees. */
+static char *hint_of(const struct kf_options *options, const char *const *path,
+		     size_t count)
+{
+	char *name = kf_options_was_given(options, "platform") ? NULL :
+		kf_candidate_elsewhere(options->platform, path, count);
+	char *hint = name ? kf_format("this looks like a program for %s: say "
+				      "--platform %s", name, name) : NULL;
+
+	free(name);
+	return hint;
+}
+
+void kf_cli_add_hint(const struct kf_options *options, const char *const *path,
+		     size_t count, struct kf_verdict *verdict)
+{
+	char *hint = kf_verdict_may_be_elsewhere(verdict) ?
+		hint_of(options, path, count) : NULL;
+
+	if (hint)
+		kf_verdict_hint(verdict, hint);
+	free(hint);
+}
+
+/* What the platform has no place for may be another's. */
+static enum kf_code read_program(const struct kf_options *options,
+				 const char *const *path, size_t count,
+				 const struct kf_platform *platform,
+				 struct kf_candidate *out, struct kf_err *err)
+{
+	enum kf_code code = kf_candidate_read(path, count, platform, out, err);
+	char *hint = code == KF_E_INPUT ? hint_of(options, path, count) : NULL;
+
+	if (hint && err) {
+		struct kf_err plain = *err;
+
+		kf_fail(err, code, "%s; %s", plain.text, hint);
+	}
+	free(hint);
+	return code;
+}
+
 enum kf_code kf_cli_open(const struct kf_options *options,
 			 const struct kf_setup_spec *spec, const char *problem,
 			 const struct kf_cli_programs *programs,
@@ -217,10 +260,10 @@ enum kf_code kf_cli_open(const struct kf_options *options,
 	if (!code && options->sanitize)
 		code = kf_sanitize_check(setup->platform, err);
 	for (size_t i = 0; !code && programs && i < programs->count; i++)
-		code = kf_candidate_read(programs->path +
-					 i * programs->path_count,
-					 programs->path_count, setup->platform,
-					 &programs->candidate[i], err);
+		code = read_program(options, programs->path +
+				    i * programs->path_count,
+				    programs->path_count, setup->platform,
+				    &programs->candidate[i], err);
 	return code ? code : kf_target_open(setup, problem, target, err);
 }
 

@@ -100,6 +100,12 @@ KF_MUST_CHECK enum kf_code kf_cli_open(const struct kf_options *options,
 		const struct kf_cli_programs *programs, struct kf_setup *setup,
 		struct kf_target *target, struct kf_err *err);
 
+/* What cannot work on this platform may be meant for another: then the verdict
+ * on these files ends with "this looks like a program for cuda: say --platform
+ * cuda", where no --platform was said. */
+void kf_cli_add_hint(const struct kf_options *options, const char *const *path,
+		     size_t count, struct kf_verdict *verdict);
+
 /* The outcome of a run, from its store: a table, or JSON. */
 enum kf_code kf_cli_report(const char *run_dir, bool json,
 			   struct kf_err *err);

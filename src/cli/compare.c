@@ -56,6 +56,9 @@ static enum kf_code judge_all(struct compare *c,
 		if (verdict_of(c)->state != KF_CORRECT)
 			break;
 	}
+	if (!code)
+		kf_cli_add_hint(options, &c->name[c->judged], 1,
+				&c->contestant[c->judged].verdict);
 	return code;
 }
 

@@ -17,7 +17,7 @@ static enum kf_completion value_completion(const struct kf_option_info *info,
 		const char *value;
 		enum kf_completion completion;
 	} by_value[] = {
-		{ "NAME[:N]", KF_COMPLETE_PLATFORMS },
+		{ "NAME[:DEVICE]", KF_COMPLETE_PLATFORMS },
 		{ "FILE", KF_COMPLETE_FILES },
 		{ "PATH", KF_COMPLETE_FILES },
 		{ "DIR", KF_COMPLETE_FOLDERS },

@@ -391,7 +391,7 @@ static void check_platform(struct kf_doctor *d, const char *cache,
 	size_t count = 0;
 
 	if (kf_platform_load(name, &platform, &err) ||
-	    kf_driver_find(platform->driver, info, KF_DEVICES_MAX, false,
+	    kf_driver_find(platform->driver, info, KF_DEVICES_MAX, NULL,
 			   &count, &err)) {
 		kf_doctor_find(d, KF_FINDING_BAD, name, "%s", err.text);
 		goto out;

@@ -127,11 +127,20 @@ static struct kf_interval ask_correct(const struct kf_results *r,
 	return ask(r, g, &(struct question) { .kind = CORRECT, .n = n });
 }
 
+/* Where nothing is correct nothing is fast, whatever was measured. */
+static bool has_shares(const struct kf_results *r, const struct group *g,
+		       int against)
+{
+	return ask_speed(r, g, against).count ||
+	       (against != AGAINST_START &&
+		ask_correct(r, g, r->most_attempts).mean <= 0);
+}
+
 static struct kf_interval ask_fast(const struct kf_results *r,
 				   const struct group *g, int against,
 				   double p)
 {
-	if (!ask_speed(r, g, against).count)	/* not measured */
+	if (!has_shares(r, g, against))		/* not measured */
 		return kf_bootstrap(NULL, 0);
 	return ask(r, g, &(struct question) {
 		.kind = FAST, .n = r->most_attempts, .against = against,
@@ -155,6 +164,8 @@ static const char *against_name(int against)
 static bool is_known(const struct kf_results *r, const struct group *g,
 		     int against)
 {
+	if (against == KF_AGAINST_EAGER)
+		return has_shares(r, g, against);
 	if (against == KF_AGAINST_FASTER)
 		against = KF_AGAINST_COMPILE;
 	return ask_speed(r, g, against).count > 0;

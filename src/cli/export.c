@@ -149,6 +149,7 @@ static enum kf_code check(const struct job *job, const struct item *item,
 static enum kf_code export_item(struct job *job, const struct item *item,
 				const char *dir, struct kf_err *err)
 {
+	const struct kf_device_wait wait = kf_setup_wait(&job->setup);
 	struct kf_export made = { 0 };
 	const struct kf_export_request req = {
 		.form = (enum kf_export_form)job->options->as,
@@ -163,6 +164,7 @@ static enum kf_code export_item(struct job *job, const struct item *item,
 			 : "NOT VERIFIED: nobody has judged this program.",
 		.portable = job->options->portable,
 		.tier_min = job->setup.problem_spec.tier_min,
+		.wait = &wait,
 		.cancel = job->setup.problem_spec.cancel,
 	};
 	enum kf_code code = kf_export(&req, &made, err);
@@ -177,18 +179,33 @@ static enum kf_code export_item(struct job *job, const struct item *item,
 
 /* --- from files ---------------------------------------------------------- */
 
+/* Files tell their form, here as in verify. */
+static enum kf_code open_setup(struct job *job, const char *const *file,
+			       size_t count, struct kf_err *err)
+{
+	struct kf_setup_spec spec = kf_cli_setup_spec(job->options, job->log);
+	char *form = NULL;
+	enum kf_code code = kf_candidate_form(spec.platform, file, count,
+					      &form, err);
+
+	spec.baseline = KF_BASELINE_NONE;
+	spec.form = form;
+	if (!code)
+		code = kf_setup_open(&spec, &job->setup, err);
+	free(form);
+	return code;
+}
+
 static enum kf_code from_files(struct job *job, const char **argument,
 			       size_t count, struct kf_err *err)
 {
 	const struct kf_options *options = job->options;
-	struct kf_setup_spec spec = kf_cli_setup_spec(options, job->log);
 	struct item item = { 0 };
 	enum kf_code code;
 
-	spec.baseline = KF_BASELINE_NONE;
 	code = kf_export_check_dir(options->out, err);
 	if (!code)
-		code = kf_setup_open(&spec, &job->setup, err);
+		code = open_setup(job, argument + 1, count - 1, err);
 	if (!code)
 		code = check(job, &item, err);
 	if (!code)
@@ -401,6 +418,18 @@ static enum kf_code export_rows(struct job *job, const struct run *run,
 	return code;
 }
 
+/* Another machine judged, and this one lacks the device. */
+static enum kf_code fail_elsewhere(const struct run *run, struct kf_err *err)
+{
+	const struct kf_err why = *err;
+
+	return kf_fail(err, why.code, "run %s was judged on another machine, "
+		       "and what is exported is built for a device that is "
+		       "there: copy the run's folder to a machine that has "
+		       "one, and export it from there (here: %.300s)",
+		       run->dir, why.text);
+}
+
 static enum kf_code from_run(struct job *job, const char *run_dir,
 			     const char **name, size_t count,
 			     struct kf_err *err)
@@ -408,6 +437,7 @@ static enum kf_code from_run(struct job *job, const char *run_dir,
 	struct kf_settings settings = { 0 };
 	struct run run = { .dir = run_dir };
 	struct kf_setup_spec *spec = &settings.spec.setup;
+	bool was_away = false;
 	enum kf_code code;
 
 	code = kf_store_open(run_dir, KF_STORE_READ, &run.store, err);
@@ -422,6 +452,8 @@ static enum kf_code from_run(struct job *job, const char *run_dir,
 	if (code)
 		goto out;
 	run.strict = settings.spec.rules == KF_RULES_KFORGE;
+	was_away = spec->away != NULL;
+	spec->away = NULL;	/* what is exported is built here */
 	spec->baseline = KF_BASELINE_NONE;
 	spec->log = job->log;
 	spec->cancel = kf_cli_cancel();
@@ -430,6 +462,8 @@ static enum kf_code from_run(struct job *job, const char *run_dir,
 	if (job->options->cache)
 		spec->cache_path = job->options->cache;
 	code = kf_setup_open(spec, &job->setup, err);
+	if (code == KF_E_UNAVAIL && was_away)
+		code = fail_elsewhere(&run, err);
 	if (!code)
 		code = export_rows(job, &run, name, count, err);
 	/* It borrows from the settings. */

@@ -96,15 +96,17 @@ static double geomean(const double *value, size_t count)
 	return count ? exp(sum / (double)count) : (double)NAN;
 }
 
+/* is_known: shares are; of no program they are 0 whatever was measured. */
 static void make_against(const double *value, size_t count, size_t all,
-			 double fast[3], double *mean, double *less_two)
+			 bool is_known, double fast[3], double *mean,
+			 double *less_two)
 {
 	for (size_t k = 0; k < 3; k++) {
 		size_t faster = 0;
 
 		for (size_t i = 0; i < count; i++)
 			faster += value[i] > kf_figure_p[k];
-		fast[k] = count ? (double)faster / (double)all : (double)NAN;
+		fast[k] = is_known ? (double)faster / (double)all : (double)NAN;
 	}
 	*mean = geomean(value, count);
 	*less_two = geomean(value, count > 2 ? count - 2 : 0);
@@ -138,7 +140,8 @@ void kf_figures_make(const struct kf_figure_problem *problem, size_t count,
 		}
 		out->against_count[g] = all;
 		qsort(value, known, sizeof(*value), smaller_first);
-		make_against(value, known, all, out->fast[g],
+		make_against(value, known, all, known ||
+			     (count && !out->correct_count), out->fast[g],
 			     &out->geomean[g], &out->geomean_less_two[g]);
 	}
 	free(value);

@@ -58,8 +58,9 @@ struct kf_figures {
 	/* Problems that count against a baseline: all but those whose best
 	 * program was timed, but not against this one. */
 	size_t against_count[KF_AGAINST_COUNT];
-	/* Of these, the share that is correct and faster than p times; NaN
-	 * where no problem has that baseline. */
+	/* Of these, the share that is correct and faster than p times: 0 where
+	 * nothing is correct; NaN without problems, and where no correct
+	 * program was timed against that baseline. */
 	double fast[KF_AGAINST_COUNT][3];	/* p = 1, 1.5, 2 */
 	double geomean[KF_AGAINST_COUNT];	/* NaN: none */
 	double geomean_less_two[KF_AGAINST_COUNT]; /* without the two largest;

@@ -43,7 +43,7 @@ unsigned kf_judge_at_once(const char *name, unsigned asked, unsigned usual)
 
 	if (kf_platform_load(name, &platform, NULL) == KF_OK &&
 	    platform->driver->torch_device &&
-	    kf_setup_device(platform, name, false, &device, NULL) == KF_OK)
+	    kf_setup_device(platform, name, &device, NULL) == KF_OK)
 		most = with_room(memory_of(platform, &device), asked);
 	kf_device_info_release(&device);
 	kf_platform_free(platform);
@@ -86,8 +86,8 @@ enum kf_code kf_judge_at_once_shared(const struct kf_targets_spec *spec,
 
 	*out = 0;
 	if (!code)
-		code = kf_devices_find(platform, &spec->share.list, false,
-				       &devices, err);
+		code = kf_devices_find(platform, &spec->share.list, &devices,
+				       err);
 	if (!code)
 		*out = at_once_on(platform, &devices, spec, asked, usual);
 	kf_devices_release(&devices);

@@ -24,13 +24,16 @@
 #define RESCAN_NS (500 * KF_NS_PER_MS)
 #define DEATHS_MAX 2		/* of processes that judged one job */
 
-enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED };
+/* COMING: not all of its files are there yet; GONE: that was so, and the folder
+ * is not there any more, or has another name. */
+enum progress { WAITING, UNDER_WAY, TAKEN, FINISHED, STOPPED, COMING, GONE };
 
 struct entry {
 	char *folder;		/* owned */
 	uint64_t subject;	/* its problem */
 	enum progress progress;
 	unsigned deaths;	/* of processes that judged it */
+	struct kf_job_copy copy;	/* while it is COMING */
 	json_t *answer;		/* owned; of kf_work_folder; NULL: none */
 };
 
@@ -39,7 +42,7 @@ struct session {
 	const struct kf_work *work;
 	struct kf_pool *pool;
 	struct entry *entry;
-	size_t count, next, finished, taken;
+	size_t count, next, finished, taken, gone;
 	unsigned passed;		/* how many began before entry[next] */
 	bool terminal, interrupted, rescanning;
 	const char **argument;
@@ -87,6 +90,7 @@ static bool is_settled(const struct session *s, const char *folder)
 		return true;
 	for (size_t i = 0; i < s->count; i++)
 		if (s->entry[i].progress != FINISHED &&
+		    s->entry[i].progress != GONE &&
 		    strcmp(s->entry[i].folder, folder) == 0)
 			return true;
 	return false;
@@ -117,15 +121,53 @@ static uint64_t subject_of(const char *folder)
 	return strtoull(hash, NULL, 16);
 }
 
+/* Who does not watch judges what is there. */
+static void look_at(struct session *s, struct entry *e)
+{
+	bool was_coming = e->progress == COMING;
+
+	e->progress = s->options->watch &&
+		!kf_job_has_come(e->folder, kf_now_ns(), &e->copy) ?
+		COMING : WAITING;
+	if (e->progress == COMING && !was_coming)
+		kf_logf(s->work->spec.log, KF_LOG_DEBUG, "%s: not all of its "
+			"files are there yet", e->folder);
+}
+
 static void add(struct session *s, const char *folder)
 {
+	struct entry *e;
+
 	if (s->rescanning && is_settled(s, folder))
 		return;
 	s->entry = kf_realloc(s->entry, (s->count + 1) * sizeof(*s->entry));
-	s->entry[s->count++] = (struct entry) {
+	e = &s->entry[s->count++];
+	*e = (struct entry) {
 		.folder = kf_strdup(folder),
 		.subject = subject_of(folder),
 	};
+	look_at(s, e);
+}
+
+/* One that has another name now is found again where it is. */
+static void look_at_coming(struct session *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct entry *e = &s->entry[i];
+
+		if (e->progress != COMING)
+			continue;
+		if (!has(e->folder, "job.json")) {
+			e->progress = GONE;
+			s->gone++;
+			continue;
+		}
+		look_at(s, e);
+		if (e->progress == COMING)
+			continue;
+		e->subject = subject_of(e->folder);
+		s->next = i < s->next ? i : s->next;
+	}
 }
 
 static enum kf_code find_jobs(struct session *s, const char *folder,
@@ -220,7 +262,7 @@ static void show_counts(struct session *s)
 {
 	if (!s->options->quiet && s->terminal)
 		fprintf(stderr, "\r%zu of %zu jobs have a result, %u under "
-			"way\033[K", s->finished, s->count,
+			"way\033[K", s->finished, s->count - s->gone,
 			kf_pool_busy(s->pool));
 }
 
@@ -272,7 +314,8 @@ static void print_table(const struct session *s)
 	printf("%-32s %-20s %-20s %-14s %10s %9s\n", "job", "problem",
 	       "state", "reason", "time", "speed-up");
 	for (size_t i = 0; i < s->count; i++)
-		print_row(&s->entry[i]);
+		if (s->entry[i].progress != GONE)
+			print_row(&s->entry[i]);
 }
 
 /* --- the work ------------------------------------------------------------- */
@@ -431,7 +474,8 @@ static void take_answers(struct session *s)
 		take_answer(s, &answer);
 }
 
-/* New jobs appear in whole: job.json is what is written last. */
+/* kforge writes job.json last, and a folder that has one is whole; what copies
+ * folders may not. */
 static enum kf_code look_again(struct session *s, struct kf_err *err)
 {
 	uint64_t now_ns = kf_now_ns();
@@ -440,6 +484,7 @@ static enum kf_code look_again(struct session *s, struct kf_err *err)
 		return KF_OK;
 	s->scanned_ns = now_ns;
 	s->rescanning = true;
+	look_at_coming(s);
 	return find_all(s, err);
 }
 
@@ -474,7 +519,8 @@ static int exit_status(const struct session *s)
 {
 	if (*kf_cli_cancel())
 		return KF_EXIT_CANCELED;
-	return s->finished == s->count ? KF_EXIT_GOOD : KF_EXIT_NOT_ALL;
+	return s->finished + s->gone == s->count ? KF_EXIT_GOOD :
+		KF_EXIT_NOT_ALL;
 }
 
 /* The platform that a job names, else the command's. Caller frees. */

@@ -49,7 +49,7 @@ static const struct kf_word only_choice[] = {
 #define AT(member) offsetof(struct kf_options, member)
 
 static const struct option option_table[] = {
-	{ 'p', "platform", "NAME[:N]", "where programs run (default: cpu); see `kforge platforms`", TEXT, AT(platform), NULL, 0 },
+	{ 'p', "platform", "NAME[:DEVICE]", "where programs run (default: cpu), and the number or a part of the name of a device there; see `kforge platforms`", TEXT, AT(platform), NULL, 0 },
 	{ 0, "form", "FORM", "of programs: c, two-part, cu, torch, triton (default: the platform's; verify and compare tell it by the files)", TEXT, AT(form), NULL, 0 },
 	{ 'm', "model", "NAME", "the language model: openai:NAME, exec:COMMAND, manual:DIR, replay:FILE", TEXT, AT(model), NULL, 0 },
 	{ 0, "advisor", "WHO", "who says what to change next: rules (default), none, or a model as in --model", TEXT, AT(advisor), NULL, 0 },
@@ -97,7 +97,7 @@ static const struct option option_table[] = {
 	{ 0, "kind", "KIND", "of a new problem: c (default): problem.json and reference.c; python: a PyTorch file", CHOICE, AT(kind), kind_choice, 0 },
 	{ 0, "context", NULL, "show the data that templates see, as JSON, instead of the prompt", FLAG, AT(context), NULL, 0 },
 	{ 0, "jobs", "N", "so many at once (default: as many as there are cores; for folders half, for experiments one; on a GPU one for each 20 GiB of its memory that is free)", COUNT, AT(jobs), NULL, 256 },
-	{ 0, "devices", "LIST", "several devices for jobs that name none: their numbers (0,2,3), or all (default: the first)", TEXT, AT(devices), NULL, 0 },
+	{ 0, "devices", "LIST", "several devices for jobs that name none: their numbers or names (0,2,h200), or all (default: the first)", TEXT, AT(devices), NULL, 0 },
 	{ 0, "again", NULL, "judge jobs that have a result once more, in the same order of calls", FLAG, AT(again), NULL, 0 },
 	{ 0, "jsonl", NULL, "requests as lines of JSON on standard input, verdicts as lines on standard output", FLAG, AT(jsonl), NULL, 0 },
 	{ 0, "as", "FORM", "c: a C library with header and example; torch: a PyTorch module and operator; cuda: sources for nvcc", CHOICE, AT(as), as_choice, 0 },
@@ -506,6 +506,13 @@ static const struct option *any_by_name(const char *name)
 bool kf_options_takes(const struct kf_command *command, const char *name)
 {
 	return any_by_name(name) && takes(command, name);
+}
+
+bool kf_options_was_given(const struct kf_options *options, const char *name)
+{
+	const struct option *o = any_by_name(name);
+
+	return o && was_given(options, o);
 }
 
 static enum kf_code unknown_default(const char *typed, struct kf_err *err)

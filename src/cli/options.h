@@ -75,6 +75,8 @@ KF_MUST_CHECK enum kf_code kf_options_set_default(
 
 /* Does the command (NULL: any) take an option of this name? */
 bool kf_options_takes(const struct kf_command *command, const char *name);
+/* Was it typed, or set by kforge.json? */
+bool kf_options_was_given(const struct kf_options *options, const char *name);
 
 /* One row of the table of options, for who writes about them. */
 struct kf_option_info {

@@ -12,4 +12,9 @@
 void kf_cli_figures(const struct kf_attempts *attempts, bool started,
 		    struct kf_figure_problem *out);
 
+/* New references, with the names that verdicts have: each attempt but
+ * --start's; and one alone, what it took and against what (NULL: null). */
+json_t *kf_cli_attempts_to_json(const struct kf_attempts *attempts);
+json_t *kf_cli_best_to_json(const struct kf_attempt *best);
+
 #endif

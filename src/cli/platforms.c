@@ -1,6 +1,9 @@
 /* kforge platforms and kforge models. */
 #include "cli/cli.h"
+#include "executor/device_files.h"
 #include "executor/devices.h"
+
+#define MEASURE_WAIT_NS (10 * KF_NS_PER_S)
 
 /* What keeps a program there apart from what judges it. */
 static const char *trust_of(const struct kf_platform *platform,
@@ -13,8 +16,10 @@ static const char *trust_of(const struct kf_platform *platform,
 static json_t *device_to_json(const struct kf_platform *platform,
 			      const struct kf_device_info *info)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:s}",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:s, s:s}",
 			 "id", info->id, "name", info->name,
+			 "driver_name", info->driver_name,
+			 "hardware", info->hardware,
 			 "arch", info->arch,
 			 "memory_bytes", (json_int_t)info->memory_bytes,
 			 "units", (int)info->units,
@@ -52,8 +57,12 @@ static void print_one(const struct listed *l, bool verbose)
 		printf("%s%s%s", i ? ", " : "  forms: ", p->form_name[i],
 		       i + 1 < p->form_count ? "" : "\n");
 	for (size_t i = 0; i < l->count; i++) {
-		printf("  %-8s %s (trust: %s)\n", l->info[i].id,
-		       l->info[i].name, trust_of(l->platform, &l->info[i]));
+		printf("  %-8s %s (%s%strust: %s)\n", l->info[i].id,
+		       l->info[i].name, l->info[i].driver_name,
+		       l->info[i].driver_name[0] ? "; " : "",
+		       trust_of(l->platform, &l->info[i]));
+		if (verbose && l->info[i].hardware[0])
+			printf("      hardware: %s\n", l->info[i].hardware);
 		if (verbose)
 			print_card(kf_buf_str(&l->info[i].card));
 	}
@@ -99,8 +108,48 @@ static enum kf_code check_forms(const struct kf_platform *platform,
 	return code;
 }
 
-static enum kf_code list_one(const char *name, bool verbose, json_t *list,
-			     struct kf_err *err)
+/* Who asks what there is waits for nobody's timing: a card without what is
+ * measured tells as well. */
+static enum kf_code measure(const struct listed *l,
+			    struct kf_device_info *info,
+			    const struct kf_log *log, struct kf_err *err)
+{
+	struct kf_device_wait wait = {
+		.device_id = info->id, .timeout_ns = MEASURE_WAIT_NS,
+		.notice_ns = KF_NS_PER_S, .log = log,
+		.cancel = kf_cli_cancel(),
+	};
+	char *path = NULL;
+	enum kf_code code = kf_device_lock_path(info, NULL, log, &path, err);
+
+	wait.lock_path = path;
+	if (!code)
+		code = kf_device_measure(l->platform, &wait, info, err);
+	free(path);
+	return code;
+}
+
+static void find(struct listed *l, const struct kf_log *log, bool verbose)
+{
+	struct kf_err why = { 0 };
+
+	if (kf_driver_find(l->platform->driver, l->info, KF_DEVICES_MAX, NULL,
+			   &l->count, &l->trouble))
+		l->count = 0;
+	for (size_t i = 0; i < l->count && verbose; i++) {
+		if (!measure(l, &l->info[i], log, &why))
+			continue;
+		if (why.code == KF_E_CANCELED) {
+			l->trouble = why;
+			return;
+		}
+		kf_logf(log, KF_LOG_WARN, "%s was not measured: %s",
+			l->info[i].id, why.text);
+	}
+}
+
+static enum kf_code list_one(const char *name, const struct kf_log *log,
+			     bool verbose, json_t *list, struct kf_err *err)
 {
 	struct listed *l = kf_alloc(sizeof(*l));
 	struct kf_platform *platform = NULL;
@@ -111,10 +160,10 @@ static enum kf_code list_one(const char *name, bool verbose, json_t *list,
 	if (code)
 		goto out;
 	l->platform = platform;
-	if (kf_driver_find(platform->driver, l->info, KF_DEVICES_MAX, verbose,
-			   &l->count, &l->trouble))
-		l->count = 0;
-	if (list)
+	find(l, log, verbose);
+	if (l->trouble.code == KF_E_CANCELED)
+		code = kf_fail(err, KF_E_CANCELED, "%s", l->trouble.text);
+	else if (list)
 		json_array_append_new(list, one_to_json(l));
 	else
 		print_one(l, verbose);
@@ -131,17 +180,20 @@ static int platforms(const struct kf_options *options, const char **argument,
 {
 	json_t *list = options->json ? json_array() : NULL;
 	char **name = NULL;
+	struct kf_log log;
 	struct kf_err err = { 0 };
 	enum kf_code code;
 	size_t count = 0;
 
 	(void)argument;
 	(void)argument_count;
+	kf_cli_log(options, &log);
+	kf_cli_catch_signals();
 	code = kf_platform_list(&name, &count, &err);
 	for (size_t i = 0; i < count; i++) {
 		if (!code)
-			code = list_one(name[i], options->verbose || list,
-					list, &err);
+			code = list_one(name[i], &log,
+					options->verbose || list, list, &err);
 		free(name[i]);
 	}
 	free(name);

@@ -182,11 +182,13 @@ static enum kf_code run_stages(struct profiling *p, const char **argument,
 		}, &p->setup, &p->target, err);
 	if (code)
 		return code;
-	if (p->candidate.end != KF_EXTRACT_GOOD) {
+	if (p->candidate.end == KF_EXTRACT_GOOD)
+		code = judge(p, err);
+	else
 		kf_generation_failure(&p->candidate, &p->verdict);
-		return KF_OK;
-	}
-	code = judge(p, err);
+	if (!code)
+		kf_cli_add_hint(p->options, argument + 1, argument_count - 1,
+				&p->verdict);
 	if (code || p->verdict.state != KF_CORRECT)
 		return code;
 	/* Ceilings take a second, so only now that there is a program. */

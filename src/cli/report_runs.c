@@ -175,7 +175,7 @@ static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
 	const json_t *row = json_array_get(t->problems, i);
 	const json_t *healthy = json_object_get(json_object_get(row, "health"),
 						"healthy");
-	char time[32], baseline[32];
+	char time[32], baseline[32], about[160];
 	struct kf_times times;
 
 	kf_buf_printf(out, "| `%s`%s |", kf_json_str(row, "name", "?"),
@@ -191,9 +191,10 @@ static void put_problem(const struct tables *t, size_t i, struct kf_buf *out)
 	times = kf_attempt_times(a);
 	kf_cli_time(times.time_ns, time);
 	kf_cli_time(times.baseline_ns, baseline);
+	kf_baseline_words(a->baseline_about, about);
 	kf_buf_printf(out, " | %u | %s | %s %s%s%s%s |", a->number, time,
-		      a->baseline, baseline, a->baseline_about[0] ? " (" : "",
-		      a->baseline_about, a->baseline_about[0] ? ")" : "");
+		      a->baseline, baseline, about[0] ? " (" : "", about,
+		      about[0] ? ")" : "");
 	for (int g = 0; g < KF_AGAINST_COUNT; g++)
 		put_ratio(best->ratio[g], out);
 	if (times.low > 0)
@@ -279,14 +280,14 @@ static void put_figures(const struct tables *t, struct kf_buf *out)
 		struct kf_figures f;
 
 		kf_figures_make(t->figure, t->count, n[i], &f);
-		if (isnan(f.geomean[KF_AGAINST_EAGER])) {
+		if (isnan(f.fast[KF_AGAINST_EAGER][0])) {
 			put_counts(n[i], &f, out);
 			kf_buf_puts(out, " | | | | | |\n");
 		}
 		for (enum kf_against g = 0; g < KF_AGAINST_COUNT; g++) {
 			/* With one baseline there is no faster one. */
-			if (isnan(f.geomean[g == KF_AGAINST_EAGER ? g :
-					    KF_AGAINST_COMPILE]))
+			if (isnan(g == KF_AGAINST_EAGER ? f.fast[g][0] :
+				  f.geomean[KF_AGAINST_COMPILE]))
 				continue;
 			put_counts(n[i], &f, out);
 			kf_buf_printf(out, " %s%s |", kf_against_name(g),
@@ -331,6 +332,23 @@ static void put_run(const struct tables *t, struct kf_buf *out)
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* speedup is the number alone, as it always was. */
+static json_t *second_to_json(const struct kf_attempt *a)
+{
+	const struct kf_second *s = &a->second;
+
+	return json_pack("{s:i, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, "
+			 "s:b}",
+		"attempt", (int)a->number, "state", kf_state_name(s->state),
+		"reason", s->reason, "place", (int)s->place,
+		"of", (int)s->of, "at_first", kf_json_number(a->speedup),
+		"time_ns", kf_json_number(s->time_ns),
+		"speedup", kf_json_number(s->speedup.ratio),
+		"low", kf_json_number(s->speedup.low),
+		"high", kf_json_number(s->speedup.high),
+		"conclusive", s->conclusive);
+}
+
 static json_t *seconds_to_json(const struct kf_attempts *attempts)
 {
 	json_t *list = json_array();
@@ -340,12 +358,7 @@ static json_t *seconds_to_json(const struct kf_attempts *attempts)
 
 		if (!a->second.state)
 			continue;
-		json_array_append_new(list, json_pack(
-			"{s:i, s:s, s:s, s:i, s:o}", "attempt",
-			(int)a->number, "state",
-			kf_state_name(a->second.state), "reason",
-			a->second.reason, "place", (int)a->second.place,
-			"speedup", kf_json_number(a->second.speedup.ratio)));
+		json_array_append_new(list, second_to_json(a));
 	}
 	return list;
 }
@@ -360,8 +373,11 @@ static json_t *problem_to_json(const struct tables *t, size_t i)
 	for (size_t k = 0; k < f->attempt_count; k++)
 		json_array_append_new(list, json_stringn(&f->attempt[k].mark,
 							 1));
-	json = json_pack("{s:s, s:o, s:o}", "problem",
+	json = json_pack("{s:s, s:o, s:o, s:o, s:o}", "problem",
 			 kf_json_str(row, "name", "?"), "states", list,
+			 "attempts", kf_cli_attempts_to_json(&t->attempts[i]),
+			 "best", kf_cli_best_to_json(best ?
+			 attempt_at(t, i, best) : NULL),
 			 "judged_again", seconds_to_json(&t->attempts[i]));
 	json_object_set(json, "health", json_object_get(row, "health"));
 	json_object_set_new(json, "memory_bound",

@@ -10,6 +10,9 @@ static enum kf_code sanitize(struct kf_verify *v, const volatile int *cancel,
 			     struct kf_err *err)
 {
 	char *dir = kf_path_join(v->scratch.path, "sanitize");
+	const volatile int *stop = cancel ? cancel :
+		v->setup.problem_spec.cancel;
+	struct kf_device_wait wait = kf_setup_wait(&v->setup);
 	const struct kf_export_request req = {
 		.form = KF_EXPORT_C,
 		.platform = v->setup.platform,
@@ -21,11 +24,15 @@ static enum kf_code sanitize(struct kf_verify *v, const volatile int *cancel,
 		.verdict = "",
 		.untried = true,
 		.tier_min = v->setup.problem_spec.tier_min,
-		.cancel = cancel ? cancel : v->setup.problem_spec.cancel,
+		.wait = &wait,
+		.cancel = stop,
 	};
 	struct kf_found finding;
 	const char *tool;
-	enum kf_code code = kf_sanitize(&req, &tool, &finding, err);
+	enum kf_code code;
+
+	wait.cancel = stop;
+	code = kf_sanitize(&req, &tool, &finding, err);
 
 	if (!code)
 		kf_verdict_sanitized(&v->verdict, tool, &finding);
@@ -39,7 +46,7 @@ enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 {
 	const struct kf_options *options = v->options;
 	struct kf_job job = {
-		.platform = (char *)(uintptr_t)options->platform,
+		.platform = v->setup.place,
 		.form = kf_setup_form(&v->setup),
 		.rules = options->rules,
 		.libraries = options->libraries,
@@ -67,7 +74,15 @@ enum kf_code kf_verify_judge(struct kf_verify *v, const volatile int *cancel,
 	if (!code && options->sanitize &&
 	    v->verdict.state >= KF_RUNTIME_ERROR)
 		code = sanitize(v, cancel, err);
+	if (!code)
+		kf_cli_add_hint(options, v->file, v->file_count, &v->verdict);
 	return code;
+}
+
+void kf_verify_generation_failure(struct kf_verify *v)
+{
+	kf_generation_failure(&v->candidate, &v->verdict);
+	kf_cli_add_hint(v->options, v->file, v->file_count, &v->verdict);
 }
 
 json_t *kf_verify_to_json(const struct kf_verify *v)
@@ -79,6 +94,8 @@ json_t *kf_verify_to_json(const struct kf_verify *v)
 	json_object_set_new(json, "platform",
 			    json_string(v->setup.platform->name));
 	json_object_set_new(json, "device", json_string(v->setup.device.name));
+	json_object_set_new(json, "device_id",
+			    json_string(v->setup.device.id));
 	json_object_set_new(json, "threads", json_integer(v->setup.threads));
 	json_object_set_new(json, "bundle_ns",
 			    json_integer((json_int_t)v->target.bundle.took_ns));
@@ -159,7 +176,7 @@ static enum kf_code judge_once(struct kf_verify *v, int *status,
 	if (v->candidate.end == KF_EXTRACT_GOOD)
 		code = kf_verify_judge(v, NULL, err);
 	else
-		kf_generation_failure(&v->candidate, &v->verdict);
+		kf_verify_generation_failure(v);
 	if (code)
 		return code;
 	kf_verdict_set_health(&v->verdict, kf_target_health(&v->target));

@@ -21,6 +21,8 @@ struct kf_verify {
  * Ctrl-C. */
 KF_MUST_CHECK enum kf_code kf_verify_judge(struct kf_verify *v,
 		const volatile int *cancel, struct kf_err *err);
+/* The verdict on a candidate that is none. */
+void kf_verify_generation_failure(struct kf_verify *v);
 /* The verdict as JSON, with what it was judged on. New reference. */
 json_t *kf_verify_to_json(const struct kf_verify *v);
 /* --picture: where the wrong elements of the verdict lie. */

@@ -128,7 +128,7 @@ static enum kf_code judge_unless_saved(struct kf_verify *v,
 	kf_verdict_release(&v->verdict);
 	v->verdict = (struct kf_verdict) { 0 };
 	if (v->candidate.end != KF_EXTRACT_GOOD) {
-		kf_generation_failure(&v->candidate, &v->verdict);
+		kf_verify_generation_failure(v);
 		kf_verdict_set_health(&v->verdict,
 				      kf_target_health(&v->target));
 		return KF_OK;

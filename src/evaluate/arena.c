@@ -63,6 +63,8 @@ static enum kf_code shared_init(struct kf_shared *s, const char *name,
 		return kf_fail_errno(err, "cannot map %zu bytes of shared "
 				     "memory", s->bytes);
 	}
+	/* A process apart that stays would keep it when it is released here. */
+	madvise(s->data, s->bytes, MADV_DONTFORK);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
 	read_only = read_only && !kf_weak(KF_WEAK_READ_ONLY);
 	s->pass_fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);

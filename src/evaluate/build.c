@@ -405,6 +405,8 @@ static enum kf_code read_answer(int fd, uint64_t nonce, bool *told,
 	}
 	build->end = (enum kf_build_end)answer.end;
 	build->took_ns = answer.took_ns;
+	answer.kernels[sizeof(answer.kernels) - 1] = '\0';
+	memcpy(build->kernels, answer.kernels, sizeof(build->kernels));
 	log = kf_alloc(answer.log_bytes);
 	got = pread(fd, log, answer.log_bytes, sizeof(answer));
 	if (got > 0)
@@ -468,6 +470,21 @@ static void use_the_wait(const struct kf_build_job *job, const char *compiler,
 		artefact->compiler = compiler_version(compiler);
 }
 
+/* "gcc 12.2.0, OpenCL C 3.0": what host.c and the kernels were compiled as. */
+static void name_kernels(const struct kf_build *build,
+			 struct kf_artefact *artefact)
+{
+	struct kf_buf text = { .max = VERSION_BYTES };
+
+	if (!build->kernels[0] || !artefact->compiler)
+		return;
+	kf_buf_printf(&text, "%s, ", artefact->compiler);
+	kf_utf8_clean(build->kernels, strlen(build->kernels), &text);
+	free(artefact->compiler);
+	artefact->compiler = kf_strdup(kf_buf_str(&text));
+	kf_buf_release(&text);
+}
+
 static enum kf_code run_builder(const struct kf_build_job *job,
 				const struct words *argv,
 				const struct kf_binds *binds,
@@ -522,6 +539,7 @@ static enum kf_code run_builder(const struct kf_build_job *job,
 	code = read_answer(pass.source, answer.nonce, &told, build, err);
 	if (!code && !told)
 		code = read_outcome(job, &outcome, build, err);
+	name_kernels(build, artefact);
 out:
 	kf_sandbox_free(box);
 	if (pass.source >= 0)

@@ -134,6 +134,28 @@ static int add_errors(const char *log, size_t len, struct kf_buf *out)
 	return errors;
 }
 
+/* An argument of kf_launch without its macro: compilers find fault with those
+ * beside it, inside launch.h. */
+static void add_hint(const char *log, size_t len, struct kf_buf *out)
+{
+	bool in_arguments = false;
+
+	for (size_t at = 0; at < len;) {
+		struct line line = next_line(log, len, &at);
+
+		in_arguments |= contains(&line, "macro 'KF_ARGS_'");
+		if (!in_arguments || !contains(&line, "macro 'kf_launch"))
+			continue;
+		if (contains(&line, "launch.h:"))
+			continue;	/* of one macro in another */
+		add_line(&line, out);
+		kf_buf_puts(out, "hint: every argument of a kernel stands in "
+			    "a macro, such as KF_BUF(tensor), KF_I64(number) "
+			    "and KF_F32(number); here one does not\n");
+		return;
+	}
+}
+
 static void add_end(const char *log, size_t len, struct kf_buf *out)
 {
 	size_t start = len, lines = 0;
@@ -158,6 +180,8 @@ void kf_build_log_reduce(const char *log, size_t len, struct kf_buf *out)
 
 	if (!add_errors(log, len, &raw))
 		add_end(log, len, &raw);
+	else
+		add_hint(log, len, &raw);
 	kf_utf8_clean(kf_buf_str(&raw), raw.len, out);
 	kf_buf_release(&raw);
 }

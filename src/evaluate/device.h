@@ -20,6 +20,19 @@ struct kf_device_wait {
 	const volatile int *cancel;	/* NULL, or becomes non-zero to stop */
 };
 
+/* As a judgement waits. It borrows all four. */
+static inline struct kf_device_wait kf_device_wait_usual(
+		const char *lock_path, const char *device_id,
+		const struct kf_log *log, const volatile int *cancel)
+{
+	return (struct kf_device_wait) {
+		.lock_path = lock_path, .device_id = device_id,
+		.timeout_ns = KF_DEVICE_WAIT_NS,
+		.notice_ns = KF_DEVICE_NOTICE_NS,
+		.log = log, .cancel = cancel,
+	};
+}
+
 /* A line in the log at once if others have it, and again every notice_ns.
  * KF_E_TIMEOUT says who holds it. *waited_ns is 0 if it was free. */
 KF_MUST_CHECK enum kf_code kf_device_lock(const struct kf_device_wait *wait,

@@ -318,6 +318,21 @@ static struct kf_ratio turned(const struct kf_ratio *r)
 	};
 }
 
+static void tell_floor(const struct kf_evaluate_request *req,
+		       struct kf_verdict *verdict)
+{
+	struct kf_floor floor = kf_floor_of(req);
+	struct kf_buf note = { .max = 512 };
+
+	if (!kf_floor_beaten(&floor, verdict->time_ns, verdict->baseline_ns))
+		return;
+	verdict->conclusive = false;
+	kf_floor_say(&floor, verdict->time_ns, &note);
+	json_array_append_new(json_object_get(verdict->evidence, "notes"),
+			      kf_json_string(kf_buf_str(&note), note.len));
+	kf_buf_release(&note);
+}
+
 void kf_duel_tell(const struct kf_duel_request *req, const struct kf_duel *d,
 		  size_t program, struct kf_verdict *verdict)
 {
@@ -340,4 +355,5 @@ void kf_duel_tell(const struct kf_duel_request *req, const struct kf_duel *d,
 		verdict->conclusive = p->conclusive &&
 			!kf_judgement_doubts(req->base, verdict->in_process);
 	}
+	tell_floor(req->base, verdict);
 }

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* Below this the handshake with a process is part of what is measured. */
-#define SHORT_NS 20000.0
+#include "evaluate/claim.h"
 
 const char *kf_duel_end_name(enum kf_duel_end end)
 {
@@ -58,8 +57,8 @@ static void settle_pair(const struct kf_duel_round *round, size_t count,
 	pair->end = kf_duel_decide(&pair->ratio);
 	pair->conclusive = count >= kf_stop_default.block_min &&
 		pair->ratio.width <= kf_stop_default.width &&
-		duel->time_ns[pair->a] >= SHORT_NS &&
-		duel->time_ns[pair->b] >= SHORT_NS &&
+		duel->time_ns[pair->a] >= KF_SHORT_NS &&
+		duel->time_ns[pair->b] >= KF_SHORT_NS &&
 		!busy(duel);
 }
 
@@ -169,7 +168,7 @@ static void say_why_not(const struct kf_duel *d, const struct kf_duel_pair *p,
 			struct kf_buf *out)
 {
 	kf_buf_puts(out, "    not conclusive: ");
-	if (fmin(d->time_ns[p->a], d->time_ns[p->b]) < SHORT_NS)
+	if (fmin(d->time_ns[p->a], d->time_ns[p->b]) < KF_SHORT_NS)
 		kf_buf_puts(out, "the calls are too short to measure well\n");
 	else if (busy(d))
 		kf_buf_puts(out, "the machine was busy\n");

@@ -8,7 +8,7 @@
 #define PARAMETERS_MAX	64u
 
 static const char *const head =
-	"/* Written by kforge: calls what the program's first comment "
+	"/* Written by kforge: calls what a comment of the program "
 	"declares. */\n"
 	"#include <kforge/program.h>\n"
 	"#include <stddef.h>\n"
@@ -74,7 +74,7 @@ static const char *skip_blank(const char *at)
 	return at + strspn(at, " \t\r\n\v\f");
 }
 
-/* Where the first comment ends; NULL: the source does not begin with one. */
+/* Where a comment ends that begins here; NULL: none does. */
 static const char *comment_end(const char *at)
 {
 	const char *end;
@@ -492,30 +492,88 @@ static bool function(struct parser *p, struct kf_buf *out)
 	return good;
 }
 
+/* Where a line of the preprocessor ends that begins here, with those that
+ * continue it. */
+static const char *directive_end(const char *at)
+{
+	while (*at && *at != '\n') {
+		if (at[0] == '\\' && at[1] == '\r' && at[2] == '\n')
+			at++;
+		at += at[0] == '\\' && at[1] ? 2 : 1;
+	}
+	return at;
+}
+
+/* Begins to read the declaration, if this comment holds one. */
+static bool begins(struct parser *p, const char *begin, const char *end)
+{
+	p->source_at = begin;
+	free(p->text);
+	p->text = comment_text(begin, end);
+	p->at = p->text;
+	while ((p->at = strstr(p->at, "kforge:")) != NULL) {
+		const char *word = p->at + strlen("kforge:");
+
+		p->at = word;
+		next(p);
+		if (is(p, "entry"))
+			return true;
+		p->at = word;
+	}
+	return false;
+}
+
+/* Among the comments before the first code: a licence and what is included may
+ * come before it. */
+static bool find(struct parser *p)
+{
+	const char *at = skip_blank(p->source), *end;
+
+	while (*at) {
+		end = comment_end(at);
+		if (end && begins(p, at, end))
+			return true;
+		if (!end && *at != '#')
+			return false;
+		if (!end)
+			end = directive_end(at);
+		else if (strncmp(end, "*/", 2) == 0)
+			end += 2;
+		at = skip_blank(end);
+	}
+	return false;
+}
+
+/* Where there is a kf_forward a comment further on is one like others. */
+static void refuse_late(struct parser *p)
+{
+	const char *late = strstr(p->source, "kforge: entry");
+
+	if (!late || strstr(p->source, "kf_forward"))
+		return;
+	free(p->text);
+	p->text = kf_strdup(late);
+	p->at = p->text;
+	p->source_at = late;
+	refuse(p, "this comment must stand before the first code of the file "
+	       "(comments and lines of the preprocessor may come before it)");
+}
+
 void kf_entry_make(const char *source, const struct kf_bundle *bundle,
 		   struct kf_buf *out, char refused[256], unsigned *line)
 {
-	const char *begin = skip_blank(source);
-	const char *end = comment_end(begin);
 	struct parser p = {
 		.bundle = bundle, .refused = refused, .line = line,
-		.source = source, .source_at = begin,
+		.source = source, .source_at = source,
 	};
-	const char *found;
 
 	refused[0] = '\0';
 	*line = 1;
-	if (!end)
-		return;
-	p.text = comment_text(begin, end);
-	found = strstr(p.text, "kforge:");
-	if (found) {
-		p.at = found + strlen("kforge:");
+	if (find(&p)) {
 		next(&p);
-		if (is(&p, "entry")) {
-			next(&p);
-			(void)function(&p, out);
-		}
+		(void)function(&p, out);
+	} else {
+		refuse_late(&p);
 	}
 	free(p.text);
 }

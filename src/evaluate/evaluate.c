@@ -10,14 +10,11 @@
 #define CALL_NS_MAX	(60 * KF_NS_PER_S)
 #define CALL_FACTOR	50	/* so much slower than the reference at most */
 
-/* Below this the handshake's own noise is a good part of the time. */
-#define SHORT_NS	20000.0
-
 #define CALLS_LEAST	8u	/* beside the sets, in a fixed plan */
 
 #define AHEAD		2u	/* processes, while the program is compiled */
 
-#define NOTES_BYTES	2048u
+#define NOTES_BYTES	4096u
 
 /* Rough speeds of a slow machine, for references never measured. */
 #define SLOW_OPERATIONS_PER_NS	1.0
@@ -93,6 +90,8 @@ void kf_judgement_init(const struct kf_evaluate_request *req,
 		 req->platform->form : "");
 	snprintf(out->device, sizeof(out->device), "%s", req->device_name ?
 		 req->device_name : req->device_id ? req->device_id : "");
+	snprintf(out->device_id, sizeof(out->device_id), "%s",
+		 req->device_id ? req->device_id : "");
 	*j = (struct kf_judgement) {
 		.req = req,
 		.out = out,
@@ -101,6 +100,7 @@ void kf_judgement_init(const struct kf_evaluate_request *req,
 			UINT32_MAX,
 		.all_good = true,
 		.ratio = { nan, nan, nan, nan, 0 },
+		.floor = kf_floor_of(req),
 		.notes.max = NOTES_BYTES,
 		.order.max = NOTES_BYTES,
 	};
@@ -255,66 +255,6 @@ static void compare_to_baseline(struct kf_judgement *j)
 	}
 }
 
-static void note_disturbed(struct kf_judgement *j)
-{
-	const struct kf_clock_log *clocks = &j->clocks;
-
-	if (j->disturbed_count)
-		kf_buf_printf(&j->notes, "%s: %zu of %zu pairs of blocks were "
-			      "disturbed by %s and taken again%s\n",
-			      clocks->unsteady_count ? "speed was not steady" :
-			      "the machine was busy", j->disturbed_count,
-			      j->disturbed_count + j->ratio.block_count,
-			      clocks->unsteady_count ?
-			      "changing clock rates, or by other programs," :
-			      "other programs",
-			      3 * j->disturbed_count > j->ratio.block_count ?
-			      ", more than a quarter" : "");
-	if (!kf_clock_log_bad(clocks))
-		return;
-	j->out->conclusive = false;
-	kf_buf_printf(&j->notes, "the device's clock rates changed by over 2 "
-		      "%%, or it was slowed down for heat or power, in %zu of "
-		      "%zu pairs of blocks: let it cool, or fix its clocks\n",
-		      clocks->unsteady_count, clocks->pair_count);
-}
-
-/* Seldom: the process that waited was late itself. */
-static void doubt_clock(struct kf_judgement *j)
-{
-	if (4 * j->doubted_count <= j->wall_count)
-		return;
-	j->out->conclusive = false;
-	kf_buf_printf(&j->notes, "the device's clock lagged far behind the "
-		      "host's in %zu of %zu timed calls: the host's time "
-		      "counts for them\n", j->doubted_count, j->wall_count);
-}
-
-const char *kf_judgement_doubts(const struct kf_evaluate_request *req,
-				bool in_process)
-{
-	const struct kf_driver *driver = req->platform->driver;
-
-	if (in_process && driver->two_part)
-		return "the kernels ran in the process that waits for them: a "
-			"program that means to can make its time look shorter";
-	if (in_process && kf_driver_moves(driver))
-		return "the program shares its process with what moves its "
-			"inputs and outputs before and after the clock runs: "
-			"one that means to can compute then";
-	return NULL;
-}
-
-static void doubt_form(struct kf_judgement *j)
-{
-	const char *why = kf_judgement_doubts(j->req, j->out->in_process);
-
-	if (!why)
-		return;
-	j->out->conclusive = false;
-	kf_buf_printf(&j->notes, "%s\n", why);
-}
-
 static void note_ties(struct kf_judgement *j)
 {
 	if (j->tie_count || j->tie_chunk_count)
@@ -324,6 +264,21 @@ static void note_ties(struct kf_judgement *j)
 			      "a tie, and do not count\n",
 			      (long long)j->tie_count,
 			      (long long)j->tie_chunk_count);
+}
+
+/* Where the reference itself loses digits, so may a program then. */
+static void note_no_exact(struct kf_judgement *j)
+{
+	const struct kf_bundle *b = j->req->bundle;
+	size_t i = 0;
+
+	while (i < b->out_count && b->out[i].dtype < KF_F16)
+		i++;
+	if (!b->has_exact && i < b->out_count)
+		kf_buf_printf(&j->notes, "values were compared with the "
+			      "reference's own %s results, for it could not be "
+			      "run in float64\n",
+			      kf_dtype_name(b->out[i].dtype));
 }
 
 static void conclude(struct kf_judgement *j)
@@ -341,29 +296,7 @@ static void conclude(struct kf_judgement *j)
 	if (j->time_count)
 		out->time_ns = (double)(median ? median : 1);
 	compare_to_baseline(j);
-	out->conclusive = j->ratio.block_count >= kf_stop_default.block_min &&
-		j->ratio.width <= kf_stop_default.width &&
-		3 * j->disturbed_count <= j->ratio.block_count;
-	note_disturbed(j);
-	if (j->ratio.block_count < kf_stop_default.block_min)
-		kf_buf_printf(&j->notes, "the time comes from %zu block%s of "
-			      "calls, fewer than the %zu that an interval "
-			      "needs\n", j->ratio.block_count,
-			      j->ratio.block_count == 1 ? "" : "s",
-			      kf_stop_default.block_min);
-	else if (j->ratio.width > kf_stop_default.width)
-		kf_buf_printf(&j->notes, "the 95 %% interval is %.1f %% wide "
-			      "after %zu blocks, more than the 2 %% asked "
-			      "for\n", 100 * j->ratio.width,
-			      j->ratio.block_count);
-	doubt_form(j);
-	if (out->time_ns < SHORT_NS && !j->shared.device_clock) {
-		out->conclusive = false;
-		kf_buf_printf(&j->notes, "a call takes less than %.0f us: the "
-			      "handshake with the program's process is part "
-			      "of what was measured\n", SHORT_NS / 1e3);
-	}
-	doubt_clock(j);
+	kf_judgement_doubt(j);
 	if (j->repeated && !j->repeated_equal)
 		kf_buf_puts(&j->notes, "not_deterministic: the same inputs "
 			    "gave other bytes in another process, within "
@@ -389,6 +322,10 @@ void kf_judgement_tell(struct kf_judgement *j)
 	j->out->killed = j->failure.fault == KF_FAULT_CALL &&
 		j->failure.call.state == KF_CALL_SIGNAL &&
 		j->failure.call.signal == SIGKILL;
+	j->out->device_trouble = j->failure.fault == KF_FAULT_CALL &&
+		j->failure.call.device_trouble;
+	if (j->failure.fault != KF_FAULT_CALL)
+		note_no_exact(j);
 	if (j->failure.fault) {
 		kf_feedback_failure(j);
 	} else {

@@ -59,6 +59,7 @@ struct kf_evaluate_request {
 	const char *device_name;	/* for the record; NULL: its id */
 	const char *device_arch;	/* for two-part drivers */
 	bool device_in_process;		/* as kf_device_info says */
+	struct kf_ceilings device_ceiling;	/* likewise */
 	const struct kf_problem *problem;
 	const struct kf_bundle *bundle;
 	struct kf_baseline *baseline;	/* NULL unless LIVE */
@@ -103,6 +104,9 @@ struct kf_verdict {
 	/* Its process was killed, and by none of the judge's limits: perhaps by
 	 * somebody else, such as a machine that is out of memory. */
 	bool killed;
+	/* Its process told of trouble with the device, and shares it with the
+	 * program: perhaps there was some. */
+	bool device_trouble;
 	enum kf_sandbox_tier tier;
 
 	/* Who judged, how, and where: with these it can be judged again. */
@@ -111,6 +115,7 @@ struct kf_verdict {
 	enum kf_rules rules;
 	uint64_t seed;			/* of the order of calls */
 	char device[96];
+	char device_id[32];		/* "cuda:1"; "" if unknown */
 	char *compiler;			/* owned; NULL if unknown */
 	struct kf_buf compiler_log;	/* owned; whole, within its ceiling */
 
@@ -174,6 +179,11 @@ void kf_verdict_set_health(struct kf_verdict *verdict,
  * runtime_error (sanitizer); tool NULL: nothing. */
 void kf_verdict_sanitized(struct kf_verdict *verdict, const char *tool,
 			  const struct kf_found *finding);
+/* May the program be one for another platform: is it none, does it not compile
+ * or not run? */
+bool kf_verdict_may_be_elsewhere(const struct kf_verdict *verdict);
+/* One more line of its text, the last, beside its ceiling. */
+void kf_verdict_hint(struct kf_verdict *verdict, const char *line);
 /* Names the judge: the same hash on two machines is the same protocol, rules,
  * ceilings and compile command. */
 void kf_judge_hash(const struct kf_platform *platform, enum kf_rules rules,
@@ -188,8 +198,8 @@ KF_MUST_CHECK enum kf_code kf_verdict_from_json(const json_t *json,
 /* Adds a verdict in words for people: some lines of plain text. */
 void kf_verdict_explain(const struct kf_verdict *verdict, struct kf_buf *out);
 
-/* "torch 2.9.1, driver 580.65, 5 launches, peak memory 2.1 GB", as far as a
- * verdict's baseline_about tells; returns out. */
+/* "torch 2.9.1, not compiled, driver 580.65, 5 launches, peak memory 2.1 GB",
+ * as far as a verdict's baseline_about tells; returns out. */
 const char *kf_baseline_words(const json_t *about, char out[160]);
 
 #endif

@@ -186,6 +186,10 @@ static json_t *timing(const struct kf_judgement *j)
 		json_object_set_new(json, "clock_doubted",
 				    count((int64_t)j->doubted_count));
 	}
+	if (!isnan(j->floor.ns))
+		json_object_set_new(json, "floor_ns", json_real(j->floor.ns));
+	if (j->first_ns > 0)
+		json_object_set_new(json, "first_ns", json_real(j->first_ns));
 	if (j->cold_ns > 0)
 		json_object_set_new(json, "cold_ns", json_real(j->cold_ns));
 	if (j->baseline_cold_ns > 0)

@@ -5,6 +5,7 @@
 #ifndef KF_EVALUATE_JUDGE_H
 #define KF_EVALUATE_JUDGE_H
 
+#include "evaluate/claim.h"
 #include "evaluate/clocks.h"
 #include "evaluate/session.h"
 
@@ -57,6 +58,9 @@ struct kf_judgement {
 	unsigned held_tries, held_calls;	/* made, and held up */
 	uint64_t timing_start_ns;
 	uint64_t timing_end_ns;		/* on our clock; 0: not begun */
+	struct kf_floor floor;		/* of its time */
+	double first_ns;		/* a time below it, which was taken once
+					   more; 0: none */
 	struct kf_lock lock;		/* of the device, while timing */
 	uint64_t waited_ns;		/* for that lock */
 	struct kf_ratio ratio;		/* against a constant if there is no live
@@ -81,6 +85,8 @@ void kf_judgement_tell(struct kf_judgement *judgement);
 /* Which way the request's baseline ran. */
 void kf_judgement_note_baseline(const struct kf_evaluate_request *req,
 				struct kf_verdict *out);
+/* Is a time conclusive? Notes say what speaks against it. After the ratio. */
+void kf_judgement_doubt(struct kf_judgement *judgement);
 /* Why times of programs that run so are never conclusive: they can take work
  * out of their time, if they mean to. NULL: they may be. */
 const char *kf_judgement_doubts(const struct kf_evaluate_request *req,

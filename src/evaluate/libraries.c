@@ -37,6 +37,11 @@ static const struct { const char *part, *library; } kernels[] = {
 	{ "_s1688gemm_", "cuBLAS" }, { "_s16816gemm_", "cuBLAS" },
 	{ "_h1688gemm_", "cuBLAS" }, { "_h16816gemm_", "cuBLAS" },
 	{ "_i16832gemm_", "cuBLAS" }, { "_d884gemm_", "cuBLAS" },
+	/* CUTLASS's own are templates of its classes; these, by generation,
+	 * are those that cuBLAS brings. */
+	{ "cutlass_70_", "cuBLAS" }, { "cutlass_75_", "cuBLAS" },
+	{ "cutlass_80_", "cuBLAS" }, { "cutlass_90_", "cuBLAS" },
+	{ "cutlass_100_", "cuBLAS" }, { "cutlass3x_sm", "cuBLAS" },
 };
 
 /* Operators of PyTorch that call a library: on a device, on the processor.

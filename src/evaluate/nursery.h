@@ -1,7 +1,7 @@
 /*
  * nursery.h - a process of ours that has loaded PyTorch, and no device and no
  * program, from which the processes of one program in Python are forked, one
- * after another. Part of worker.c and session.c.
+ * after another. Part of worker.c and session_shared.c.
  *
  * It is process 1 of one sandbox with all of them, so that no signal of theirs
  * reaches it; it cannot be looked into, and what it is told it is told over a

@@ -3,18 +3,24 @@
 #include "evaluate/record.h"
 #include "platform/pack.h"
 
-static enum kf_code write_loaded(const struct kf_pack_part *device,
+/* Of the builder's pack all but "host". */
+static enum kf_code write_loaded(const struct kf_pack *built,
 				 const struct kf_plans *plans,
 				 const char *path, struct kf_err *err)
 {
+	const struct kf_pack_part *parameters = kf_pack_find(built,
+							     "parameters");
 	struct kf_buf bytes = { .max = KF_PLAN_BYTES_MAX };
-	struct kf_pack_part part[] = { *device, { .name = "plans" } };
+	struct kf_pack_part part[3] = { *kf_pack_find(built, "device"),
+					{ .name = "plans" } };
 	enum kf_code code;
 
 	kf_plans_write(plans, &bytes);
 	part[1].data = kf_buf_str(&bytes);
 	part[1].len = bytes.len;
-	code = kf_pack_write(path, part, KF_COUNT(part), err);
+	if (parameters)
+		part[2] = *parameters;
+	code = kf_pack_write(path, part, parameters ? 3 : 2, err);
 	kf_buf_release(&bytes);
 	return code;
 }
@@ -56,7 +62,7 @@ enum kf_code kf_parts_record(const struct kf_evaluate_request *req,
 	job.host_bytes = host->len;
 	code = kf_record_run(&job, plans, end, err);
 	if (!code && end->state == KF_CALL_GOOD)
-		code = write_loaded(device, plans, loaded_path, err);
+		code = write_loaded(&pack, plans, loaded_path, err);
 	kf_logf(req->log, KF_LOG_DEBUG, "recorded in %.1f ms: %zu operations",
 		(double)(kf_now_ns() - start_ns) / 1e6,
 		plans->forward.op_count);

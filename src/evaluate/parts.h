@@ -1,6 +1,6 @@
 /*
  * parts.h - a two-part program between builder and device: its host part is
- * recorded and stays behind. Part of session.c.
+ * recorded and stays behind. Part of session_shared.c.
  */
 #ifndef KF_EVALUATE_PARTS_H
 #define KF_EVALUATE_PARTS_H

@@ -490,6 +490,7 @@ size_t kf_process_warm_count(size_t stock_count)
 		WARM_CALLS + stock_count / 8;
 }
 
+/* Does PyTorch's baseline run there too? */
 static bool on_device(const struct kf_evaluate_request *req)
 {
 	return req->platform->driver->torch_device != NULL;
@@ -517,12 +518,8 @@ static enum kf_code wait_for_device(struct kf_judgement *j,
 				    struct kf_lock *out, struct kf_err *err)
 {
 	const struct kf_evaluate_request *req = j->req;
-	const struct kf_device_wait wait = {
-		.lock_path = req->lock_path, .device_id = req->device_id,
-		.timeout_ns = KF_DEVICE_WAIT_NS,
-		.notice_ns = KF_DEVICE_NOTICE_NS,
-		.log = req->log, .cancel = req->cancel,
-	};
+	const struct kf_device_wait wait = kf_device_wait_usual(
+		req->lock_path, req->device_id, req->log, req->cancel);
 	uint64_t waited_ns = 0;
 	enum kf_code code = take(&wait, out, &waited_ns, err);
 
@@ -572,7 +569,9 @@ static bool disturbs(const struct kf_evaluate_request *req)
 {
 	const struct kf_bundle *b = req->bundle;
 
-	return on_device(req) && kf_tensors_bytes(b->in, b->in_count) +
+	return kf_driver_on_device(req->platform->driver,
+				   req->device_in_process) &&
+		kf_tensors_bytes(b->in, b->in_count) +
 		kf_tensors_bytes(b->out, b->out_count) > DISTURB_BYTES;
 }
 

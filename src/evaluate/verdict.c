@@ -68,6 +68,23 @@ void kf_verdict_release(struct kf_verdict *verdict)
 	verdict->told = NULL;
 }
 
+bool kf_verdict_may_be_elsewhere(const struct kf_verdict *verdict)
+{
+	return verdict->state == KF_GENERATION_FAILURE ||
+	       verdict->state == KF_COMPILATION_FAILURE ||
+	       verdict->state == KF_RUNTIME_ERROR;
+}
+
+void kf_verdict_hint(struct kf_verdict *verdict, const char *line)
+{
+	struct kf_buf *text = &verdict->text;
+
+	text->max += strlen(line) + 2;
+	if (text->len && text->data[text->len - 1] != '\n')
+		kf_buf_puts(text, "\n");
+	kf_buf_printf(text, "%s\n", line);
+}
+
 void kf_verdict_set_health(struct kf_verdict *verdict,
 			   const struct kf_health *health)
 {
@@ -195,6 +212,9 @@ json_t *kf_verdict_to_json(const struct kf_verdict *v)
 	json_object_set_new(json, "seed", v->seed ? nanoseconds(v->seed) :
 			    json_null());
 	json_object_set_new(json, "device", name_or_null(v->device));
+	if (v->device_id[0])
+		json_object_set_new(json, "device_id",
+				    json_string(v->device_id));
 	json_object_set_new(json, "compiler", name_or_null(v->compiler));
 	if (v->compiler_log.len)
 		json_object_set_new(json, "compiler_log", kf_json_string(
@@ -252,6 +272,8 @@ const char *kf_baseline_words(const json_t *about, char out[160])
 	if (version[0])
 		put_word(out, "%s%.60s", version[0] >= '0' &&
 			 version[0] <= '9' ? "torch " : "", version);
+	if (kf_json_str(about, "compile_error", NULL))
+		put_word(out, "not compiled");
 	if (driver[0])
 		put_word(out, "driver %.40s", driver);
 	if (launches > 0)
@@ -269,10 +291,21 @@ const char *kf_baseline_words(const json_t *about, char out[160])
 	return out;
 }
 
+static void say_baseline(const json_t *about, struct kf_buf *out)
+{
+	const char *error = kf_json_str(about, "compile_error", NULL);
+	char words[160];
+
+	if (kf_baseline_words(about, words)[0])
+		kf_buf_printf(out, "      baseline: %s\n", words);
+	if (error)
+		kf_buf_printf(out, "      torch.compile failed: %.300s\n",
+			      error);
+}
+
 static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 {
 	size_t worst = kf_shapes_worst(v);
-	char words[160];
 
 	kf_buf_puts(out, v->shape_count ? "means over all shapes: " :
 		    "time: ");
@@ -297,9 +330,7 @@ static void say_speedup(const struct kf_verdict *v, struct kf_buf *out)
 			      v->shape[worst].speedup.ratio,
 			      v->shape[worst].name);
 	kf_buf_puts(out, "\n");
-	if (v->baseline_about && kf_baseline_words(v->baseline_about,
-						   words)[0])
-		kf_buf_printf(out, "      baseline: %s\n", words);
+	say_baseline(v->baseline_about, out);
 	if (!v->conclusive)
 		kf_buf_puts(out, "      not conclusive: the interval is wide, "
 			    "the time is too short to measure well, or the "

@@ -68,6 +68,8 @@ enum kf_code kf_verdict_from_json(const json_t *json, struct kf_verdict *out,
 	kf_buf_puts(&out->text, text);
 	copy(out->device, sizeof(out->device), kf_json_str(json, "device",
 							   ""));
+	copy(out->device_id, sizeof(out->device_id),
+	     kf_json_str(json, "device_id", ""));
 	copy(out->unhealthy, sizeof(out->unhealthy),
 	     kf_json_str(json, "unhealthy", ""));
 	copy(out->unhealthy_text, sizeof(out->unhealthy_text),

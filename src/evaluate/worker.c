@@ -39,7 +39,8 @@ static void take_python_end(struct kf_worker *w, struct kf_call_end *end)
 
 	if (!w->driver->python || rc == KF_PYTHON_GOOD)
 		return;
-	end->state = kf_worker_python_state(rc);
+	end->state = kf_worker_python_state(w->driver, rc);
+	end->device_trouble = kf_worker_python_trouble(w->driver, end->state);
 	kf_talk_text(w, end->text, sizeof(end->text));
 	kf_worker_stop(w);
 }
@@ -409,6 +410,11 @@ uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
 	if (median)
 		*median = worker->ping_ns_median;
 	return worker->ping_ns_min;
+}
+
+bool kf_worker_forked(const struct kf_worker *worker)
+{
+	return worker->nursery != NULL;
 }
 
 const struct kf_laps *kf_worker_laps(const struct kf_worker *worker)

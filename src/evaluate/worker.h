@@ -110,7 +110,7 @@ enum kf_call_state {
 	KF_CALL_LAUNCH,		/* used launch.h wrongly; text says how */
 	KF_CALL_NOT_REPEATABLE,	/* asked for other launches the second time */
 	KF_CALL_DEVICE_FAULT,	/* a kernel did what its device does not allow;
-				   text says what */
+				   or device_trouble; text says what */
 	/* Programs in Python; text says the rest: */
 	KF_CALL_EXCEPTION,	/* raised an exception */
 	KF_CALL_OUTPUTS,	/* another number of outputs, or no tensors */
@@ -137,6 +137,8 @@ struct kf_call_end {
 	uint64_t delay_ns;	/* its threads were ready in this call and
 				   waited for a processor: the machine was busy;
 				   0 where the kernel does not tell */
+	bool device_trouble;	/* told by a process that is the program's too:
+				   its own doing, the device's or others' */
 	char text[512];		/* one sentence about what happened, "" if good */
 	char output[2048];	/* tail of what the program printed, cleaned */
 };
@@ -247,6 +249,8 @@ const double *kf_worker_sums_of(const struct kf_worker *worker, size_t i);
 bool kf_worker_changed(const struct kf_worker *worker, size_t *tensor,
 		       int64_t *byte);
 
+/* From a nursery, and not started anew. */
+bool kf_worker_forked(const struct kf_worker *worker);
 /* Where the time of kf_worker_begin and kf_worker_load went. */
 const struct kf_laps *kf_worker_laps(const struct kf_worker *worker);
 /* Its number, as we see it; 0 until it has greeted. */

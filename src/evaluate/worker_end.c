@@ -32,7 +32,14 @@ void kf_worker_doing(const struct kf_driver *driver,
 			 kf_driver_entry(driver, command == KF_HOST_PREPARE));
 }
 
-enum kf_call_state kf_worker_python_state(int rc)
+bool kf_worker_may_say(const struct kf_driver *driver, uint32_t code)
+{
+	return driver->attach &&
+		(code == KF_E_UNAVAIL || code == KF_E_LIMIT);
+}
+
+enum kf_call_state kf_worker_python_state(const struct kf_driver *driver,
+					  int rc)
 {
 	static const enum kf_call_state state[] = {
 		[KF_PYTHON_GOOD] = KF_CALL_GOOD,
@@ -45,10 +52,20 @@ enum kf_call_state kf_worker_python_state(int rc)
 		[KF_PYTHON_PATCHED] = KF_CALL_PATCHED,
 		[KF_PYTHON_DEFERRED] = KF_CALL_DEFERRED,
 		[KF_PYTHON_MEMORY] = KF_CALL_MEMORY,
+		[KF_PYTHON_DEVICE] = KF_CALL_DEVICE_FAULT,
 	};
 
+	if (rc == KF_PYTHON_DEVICE && !driver->canary)
+		return KF_CALL_EXCEPTION;
 	return rc >= 0 && (size_t)rc < KF_COUNT(state) ? state[rc] :
 		KF_CALL_PROTOCOL;
+}
+
+bool kf_worker_python_trouble(const struct kf_driver *driver,
+			      enum kf_call_state state)
+{
+	return driver->canary && (state == KF_CALL_DEVICE_FAULT ||
+				  state == KF_CALL_MEMORY);
 }
 
 static const char *signal_words(int signal, int code)

@@ -22,9 +22,19 @@ enum kf_wait {
 void kf_worker_doing(const struct kf_driver *driver,
 		     enum kf_host_command command, char out[64]);
 
+/* Where the candidate's code shares a runner's process: may this code of an
+ * answer be the runner's own? What a driver says of its device may; the rest it
+ * never meets, but where it writes a profile's file. */
+bool kf_worker_may_say(const struct kf_driver *driver, uint32_t code);
+
 /* What the runner in Python calls the end of a call; PROTOCOL for what it never
- * says. */
-enum kf_call_state kf_worker_python_state(int rc);
+ * says. A device that cannot fall ill has no trouble: an exception. */
+enum kf_call_state kf_worker_python_state(const struct kf_driver *driver,
+					  int rc);
+/* May that be the device's or others' doing, and not the program's, with which
+ * the runner shares its process? */
+bool kf_worker_python_trouble(const struct kf_driver *driver,
+			      enum kf_call_state state);
 
 /* Whose end it was, for sentences. */
 struct kf_end_about {

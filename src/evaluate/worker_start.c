@@ -193,11 +193,12 @@ static void find_left_behind(const struct kf_worker *w,
 static enum kf_call_state refusal(const struct kf_worker *w)
 {
 	enum kf_call_state python = w->driver->python ?
-		kf_worker_python_state(kf_arena_reply(&w->arena)->rc) :
+		kf_worker_python_state(w->driver,
+				       kf_arena_reply(&w->arena)->rc) :
 		KF_CALL_GOOD;
 
 	if (python == KF_CALL_WEIGHTS || python == KF_CALL_PATCHED ||
-	    python == KF_CALL_EXITED)
+	    python == KF_CALL_EXITED || python == KF_CALL_DEVICE_FAULT)
 		return python;
 	if (!w->driver->two_part)
 		return KF_CALL_LOAD;
@@ -238,6 +239,8 @@ static enum kf_code load(struct kf_worker *w, struct kf_call_end *end,
 		find_left_behind(w, end);
 	if (end->text[0]) {
 		end->state = refusal(w);
+		end->device_trouble = w->driver->python &&
+			kf_worker_python_trouble(w->driver, end->state);
 		code = kf_talk_bury(w, false, &outcome, err);
 		kf_end_output(&outcome, end);
 		kf_outcome_release(&outcome);
@@ -289,7 +292,7 @@ static enum kf_code place(const struct kf_worker_spec *spec,
 
 /* Tensors, bases beside them, and the most that the program may ask for, in
  * half of what is free on the device: others want the rest. What has no room
- * all the same is told when the process gets ready (session.c). */
+ * all the same is told when the process gets ready (session_shared.c). */
 static bool has_room(const struct kf_worker_spec *spec)
 {
 	const struct kf_driver *driver = spec->platform->driver;
@@ -314,6 +317,7 @@ enum kf_code kf_worker_begin(const struct kf_worker_spec *spec,
 	w->load_ns = load_timeout(spec->platform);
 	w->handshakes = spec->handshakes;
 	w->in_process = w->driver->in_process || spec->device_in_process;
+	w->traced = spec->wrap && spec->wrap->trace;
 	w->cancel = spec->cancel;
 	w->hello_fd = -1;
 	kf_pause_init(&w->pause, 0);

@@ -210,12 +210,21 @@ enum kf_code kf_talk_trouble(struct kf_worker *w, uint32_t code,
 				   enum kf_host_command command,
 				   struct kf_call_end *end, struct kf_err *err)
 {
+	bool shared = w->driver->in_process || kernels_shared_it(w);
+	bool of_profile = w->traced && code == KF_E_IO;
 	char text[512];
 
-	if (w->driver->in_process || kernels_shared_it(w))
+	if (shared && !of_profile && !kf_worker_may_say(w->driver, code))
 		return kf_talk_fail(w, KF_WAIT_BROKEN, command, 0, end, err);
 	kf_talk_text(w, text, sizeof(text));
 	kf_worker_stop(w);
+	if (shared && !of_profile) {
+		end->device_trouble = true;
+		end->state = code == KF_E_LIMIT ? KF_CALL_MEMORY :
+			KF_CALL_DEVICE_FAULT;
+		snprintf(end->text, sizeof(end->text), "%s", text);
+		return KF_OK;
+	}
 	return kf_fail(err, code <= KF_E_CANCELED ? (enum kf_code)code
 			: KF_E_IO, "the runner: %s", text);
 }

@@ -20,6 +20,7 @@ struct kf_worker {
 	struct kf_handshakes *handshakes;	/* borrowed; may be NULL */
 	/* Is it the candidate's doing when its process ends? */
 	bool in_process;
+	bool traced;			/* it writes a profile's file */
 	const volatile int *cancel;
 	struct kf_arena arena;
 	struct kf_sandbox *box;
@@ -61,7 +62,9 @@ enum kf_code kf_talk_fail(struct kf_worker *worker, enum kf_wait why,
 /* The reply's sentence, made harmless. */
 void kf_talk_text(const struct kf_worker *worker, char *out, size_t size);
 /* The runner says that something of ours failed. Where the candidate's code
- * shares its process, that is the candidate speaking. */
+ * shares its process, that is the candidate speaking; if it is trouble with a
+ * device it may be true, which end says (device_trouble): who tells of it each
+ * time, of a device that is well, has a verdict. */
 enum kf_code kf_talk_trouble(struct kf_worker *worker, uint32_t code,
 			     enum kf_host_command command,
 			     struct kf_call_end *end, struct kf_err *err);

@@ -139,6 +139,7 @@ static void take_device(const json_t *about, struct kf_setup *setup)
 			kf_json_real(ceilings, "flops_per_s", 0),
 			kf_json_real(ceilings, "matrix_flops_per_s", 0),
 			(uint64_t)kf_json_int(ceilings, "cache_bytes", 0),
+			kf_json_real(ceilings, "bytes_per_s_in_theory", 0),
 		},
 		.card.max = strlen(card) + 1,
 	};
@@ -173,7 +174,7 @@ static enum kf_code open_take(struct kf_setup *setup,
 			      struct kf_target *out, struct kf_err *err)
 {
 	struct kf_job job = {
-		.platform = setup->asked,
+		.platform = setup->place,
 		.form = kf_setup_form(setup),
 		.threads = setup->threads_asked,
 		.sandbox = setup->problem_spec.tier_min,

@@ -44,7 +44,7 @@ struct kf_job {
 	char **set;		/* owned; NAME=VALUE */
 	size_t set_count;
 	char *size;		/* owned; name of a preset; NULL: as declared */
-	char *platform;		/* owned; "cpu", "cpu:1" */
+	char *platform;		/* owned; "cpu", "cpu:1", "cuda:h200" */
 	char *form;		/* owned; of the program, "torch"; NULL: the
 				   platform's default */
 	struct kf_job_file *file;	/* owned */
@@ -109,6 +109,19 @@ KF_MUST_CHECK enum kf_code kf_job_hash(const char *folder,
 json_t *kf_job_file_read(const char *folder, const char *name);
 /* FOLDER/result.json if it is one of the job of that hash; else NULL. */
 json_t *kf_job_result_of(const char *folder, const char *hash);
+
+/* A folder that is perhaps being copied to where it lies, by what does not
+ * bring job.json last. Zeroed before the first look. */
+struct kf_job_copy {
+	uint64_t changed_ns;	/* the newest change in it, by the disk's clock */
+	uint64_t since_ns;	/* when that was seen first, by kf_now_ns */
+};
+#define KF_JOB_COPY_NS (60 * KF_NS_PER_S)
+/* Is it to be judged as it is now? If job.json can be read and all that it
+ * names is there; or if nothing has changed for so long: then judging tells
+ * what is wrong. */
+bool kf_job_has_come(const char *folder, uint64_t now_ns,
+		     struct kf_job_copy *copy);
 
 /* --- judging one ---------------------------------------------------------- */
 

@@ -1,8 +1,11 @@
 /* job_files.c - what lies in a job's folder, which somebody else has made. */
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "executor/job.h"
+#include "executor/targets.h"
+
+#define DEPTH_MAX 4		/* of folders in it: problem/NAME/... */
 
 enum kf_code kf_job_file(const char *folder, const char *name, char **path,
 			 struct kf_err *err)
@@ -91,4 +94,93 @@ json_t *kf_job_result_of(const char *folder, const char *hash)
 		return result;
 	json_decref(result);
 	return NULL;
+}
+
+/* --- is all of it there? -------------------------------------------------- */
+
+/* What is no file is refused by who judges. */
+static bool has_come(const char *folder, const char *name)
+{
+	char *path;
+	bool come = kf_job_file(folder, name, &path, NULL) != KF_OK ||
+		kf_path_exists(path);
+
+	free(path);
+	return come;
+}
+
+/* One of this machine's own is not carried along. */
+static bool problem_has_come(const char *folder, const struct kf_job *job)
+{
+	struct kf_problem problem = { 0 };
+	bool come = job->problem[0] == '/' ||
+		kf_targets_problem(job, folder, &problem, NULL) == KF_OK;
+
+	kf_problem_release(&problem);
+	return come;
+}
+
+static bool is_whole(const char *folder)
+{
+	json_t *json = kf_job_file_read(folder, "job.json");
+	struct kf_job job = { 0 };
+	bool whole = json != NULL;
+
+	json_decref(json);
+	if (!whole || kf_job_read(folder, NULL, &job, NULL))
+		return whole;
+	if (job.reply)
+		whole = has_come(folder, job.reply);
+	for (size_t i = 0; whole && i < job.file_count; i++)
+		whole = has_come(folder, job.file[i].name);
+	whole = whole && problem_has_come(folder, &job);
+	kf_job_release(&job);
+	return whole;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Of a folder and all in it, hidden files too: what copies writes to such. By
+ * what nobody can set: a copy has the times of what it is one of. */
+static uint64_t newest_change(const char *path, unsigned depth)
+{
+	const struct dirent *entry;
+	uint64_t newest;
+	struct stat st;
+	DIR *dir;
+
+	if (lstat(path, &st))
+		return 0;
+	newest = (uint64_t)st.st_ctim.tv_sec * KF_NS_PER_S +
+		(uint64_t)st.st_ctim.tv_nsec;
+	dir = depth && S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+	while (dir && (entry = readdir(dir))) {
+		char *inner;
+
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		inner = kf_path_join(path, entry->d_name);
+		newest = later(newest, newest_change(inner, depth - 1));
+		free(inner);
+	}
+	if (dir)
+		closedir(dir);
+	return newest;
+}
+
+bool kf_job_has_come(const char *folder, uint64_t now_ns,
+		     struct kf_job_copy *copy)
+{
+	uint64_t changed_ns;
+
+	if (is_whole(folder))
+		return true;
+	changed_ns = newest_change(folder, DEPTH_MAX);
+	if (!copy->since_ns || changed_ns != copy->changed_ns)
+		*copy = (struct kf_job_copy) { changed_ns, now_ns };
+	return now_ns - copy->since_ns >= KF_JOB_COPY_NS;
 }

@@ -176,12 +176,14 @@ static json_t *machine_to_json(void)
 
 static json_t *ceilings_to_json(const struct kf_ceilings *c)
 {
-	return json_pack("{s:o, s:o, s:o, s:I}",
+	return json_pack("{s:o, s:o, s:o, s:I, s:o}",
 			 "bytes_per_s", kf_json_number(c->bytes_per_s),
 			 "flops_per_s", kf_json_number(c->flops_per_s),
 			 "matrix_flops_per_s",
 			 kf_json_number(c->matrix_flops_per_s),
-			 "cache_bytes", (json_int_t)c->cache_bytes);
+			 "cache_bytes", (json_int_t)c->cache_bytes,
+			 "bytes_per_s_in_theory",
+			 kf_json_number(c->bytes_per_s_in_theory));
 }
 
 static void set_about(json_t *json, const struct kf_job_spec *spec)

@@ -98,19 +98,52 @@ static bool ran_out(const struct kf_verdict *verdict)
 }
 
 /* No program can send itself that signal, but it can end with a status that
- * looks like it: one that does so each time has its verdict. A compiler that
- * was stopped for want of memory is asked once more. */
+ * looks like it, or say in the place of the driver that its device is in
+ * trouble: one that does so each time has its verdict, if the device is well. A
+ * compiler that was stopped for want of memory is asked once more. */
 static bool may_be_others(enum kf_code code, const struct kf_verdict *out,
 			  const struct kf_log *log, unsigned try)
 {
 	bool compiler = ran_out(out) && try == 1;
 
-	if (code || try == JUDGE_TRIES || (!out->killed && !compiler))
+	if (code || try == JUDGE_TRIES ||
+	    (!out->killed && !out->device_trouble && !compiler))
 		return false;
-	kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the %s was "
-		"stopped, perhaps by others", try, JUDGE_TRIES,
-		compiler ? "compiler" : "program's process");
+	if (out->device_trouble)
+		kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the "
+			"device was in trouble, or the program made it so",
+			try, JUDGE_TRIES);
+	else
+		kf_logf(log, KF_LOG_WARN, "harness_error, try %u of %d: the "
+			"%s was stopped, perhaps by others", try, JUDGE_TRIES,
+			compiler ? "compiler" : "program's process");
 	return true;
+}
+
+/* Of a program that shares its process with who tells that there is no memory
+ * left: do others hold what it may have? */
+static enum kf_code check_room(const struct kf_judge_spec *spec,
+			       const struct kf_verdict *out,
+			       struct kf_err *err)
+{
+	const struct kf_platform *platform = spec->setup->platform;
+	const struct kf_device_info *device = &spec->setup->device;
+	uint64_t needed = kf_bundle_bytes(&spec->target->bundle) +
+		platform->run_limits.memory_bytes, left;
+
+	if (!out->device_trouble || strcmp(out->reason, "memory") != 0 ||
+	    !platform->driver->memory_free)
+		return KF_OK;
+	if (needed > device->memory_bytes / 2)
+		needed = device->memory_bytes / 2;	/* a small one */
+	left = platform->driver->memory_free(device->id);
+	if (!left || left >= needed)
+		return KF_OK;
+	return kf_fail(err, KF_E_LIMIT, "device %s had no memory left, and "
+		       "others hold so much that %.3g GB are free of %.3g GB "
+		       "that a program may need: judge it again when they "
+		       "have ended", device->id, (double)left / 1e9,
+		       (double)needed / 1e9);
 }
 
 static void lower(uint64_t *ceiling, uint64_t asked, uint64_t unit)
@@ -159,6 +192,7 @@ struct kf_evaluate_request kf_judge_request(const struct kf_judge_spec *spec)
 		.device_name = setup->device.name,
 		.device_arch = setup->device.arch,
 		.device_in_process = setup->device.in_process,
+		.device_ceiling = setup->device.ceiling,
 		.problem = &spec->target->problem,
 		.bundle = &spec->target->bundle,
 		.baseline = spec->target->baseline,
@@ -191,7 +225,8 @@ static bool may_have_harmed(enum kf_code code, const struct kf_verdict *verdict)
 		verdict->state == KF_RUNTIME_ERROR;
 }
 
-/* Before the next program meets it. */
+/* Before the next program meets it. Of a device that is ill a program has told
+ * the truth, and has no verdict for that. */
 static enum kf_code look_at_device(const struct kf_judge_spec *spec,
 				   const struct kf_verdict *verdict,
 				   enum kf_code code, struct kf_err *err)
@@ -209,6 +244,10 @@ static enum kf_code look_at_device(const struct kf_judge_spec *spec,
 			.cancel = spec->cancel ? spec->cancel :
 				setup->problem_spec.cancel,
 		}, code ? NULL : err);
+	if (!code && !looked && verdict->device_trouble &&
+	    setup->quarantine_path)
+		looked = kf_quarantine_check(setup->device.id,
+					     setup->quarantine_path, err);
 	return code ? code : looked;
 }
 
@@ -243,6 +282,8 @@ static enum kf_code judge_one(const struct kf_judge_spec *spec,
 			"harness_error, try %u of %d: %s", try, JUDGE_TRIES,
 			err ? err->text : "");
 	}
+	if (!code)
+		code = check_room(spec, out, err);
 	if (!code && out->state == KF_MISMATCH)
 		code = kf_bundle_check(&spec->target->bundle, err);
 	code = look_at_device(spec, out, code, err);

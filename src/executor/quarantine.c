@@ -68,6 +68,8 @@ static enum kf_code sing(const struct kf_quarantine *q, struct kf_err *why)
 enum kf_code kf_quarantine_look(const struct kf_quarantine *q,
 				struct kf_err *err)
 {
+	const struct kf_device_wait wait = kf_device_wait_usual(
+		q->lock_path, q->device_id, q->log, q->cancel);
 	struct kf_err why = { 0 };
 	struct kf_lock lock;
 	uint64_t waited_ns;
@@ -75,12 +77,7 @@ enum kf_code kf_quarantine_look(const struct kf_quarantine *q,
 
 	if (!q->driver->canary || !q->lock_path || !q->path)
 		return KF_OK;
-	code = kf_device_share(&(struct kf_device_wait) {
-		.lock_path = q->lock_path, .device_id = q->device_id,
-		.timeout_ns = KF_DEVICE_WAIT_NS,
-		.notice_ns = KF_DEVICE_NOTICE_NS,
-		.log = q->log, .cancel = q->cancel,
-	}, &lock, &waited_ns, &why);
+	code = kf_device_share(&wait, &lock, &waited_ns, &why);
 	if (!code) {
 		code = sing(q, &why);
 		kf_lock_release(&lock);

@@ -17,22 +17,8 @@ static uint64_t reference_memory_bytes(void)
 	return pages * page_bytes / 10 * 8;
 }
 
-/* "cpu:1" asks for the device of that number; "cpu" for the first. */
-static enum kf_code wanted(const char *name, struct kf_device_list *out,
-			   struct kf_err *err)
-{
-	const char *colon = strchr(name, ':');
-
-	out->count = colon != NULL;
-	if (!colon || kf_parse_u64(colon + 1, &out->number[0]))
-		return KF_OK;
-	return kf_fail(err, KF_E_INPUT,
-		       "platform '%s': what follows the colon must be the "
-		       "number of a device", name);
-}
-
 enum kf_code kf_setup_device(const struct kf_platform *platform,
-			     const char *name, bool measure,
+			     const char *name,
 			     struct kf_device_info *out, struct kf_err *err)
 {
 	struct kf_devices devices = { .count = 0 };
@@ -40,10 +26,9 @@ enum kf_code kf_setup_device(const struct kf_platform *platform,
 	enum kf_code code;
 
 	*out = (struct kf_device_info) { .units = 0 };
-	code = wanted(name, &list, err);
+	code = kf_device_wanted(name, &list, err);
 	if (!code)
-		code = kf_devices_find(platform, &list, measure, &devices,
-				       err);
+		code = kf_devices_find(platform, &list, &devices, err);
 	if (!code) {
 		*out = devices.info[0];
 		devices.info[0].card = (struct kf_buf) { 0 };
@@ -66,22 +51,34 @@ static unsigned threads_of(const struct kf_setup_spec *spec,
 	return threads ? threads : 1;
 }
 
+/* A name is looked up where the device is; what is kept has the number. */
+static enum kf_code find_place(const struct kf_setup_spec *spec,
+			       struct kf_setup *out, struct kf_err *err)
+{
+	const bool by_platform = spec->away || !strchr(spec->platform, ':');
+	enum kf_code code = spec->away ? KF_OK :
+		kf_setup_device(out->platform, spec->platform, &out->device,
+				err);
+
+	if (!code)
+		out->place = by_platform ? kf_strdup(spec->platform) :
+			kf_device_place(out->platform->name, &out->device);
+	return code;
+}
+
 enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 			   struct kf_setup *out, struct kf_err *err)
 {
 	enum kf_code code;
 
 	*out = (struct kf_setup) { .baseline = spec->baseline,
-		.away = spec->away, .asked = kf_strdup(spec->platform),
+		.away = spec->away,
 		.threads_asked = spec->threads,
 		.shapes = json_incref((json_t *)(uintptr_t)spec->shapes) };
 	code = kf_platform_load_form(spec->platform, spec->form,
 				     &out->platform, err);
-	if (code)
-		return code;
-	if (!spec->away)
-		code = kf_setup_device(out->platform, spec->platform,
-				       spec->measure, &out->device, err);
+	if (!code)
+		code = find_place(spec, out, err);
 	if (!code && !spec->away)
 		code = kf_device_lock_path(&out->device, spec->cache_path,
 					   spec->log, &out->lock_path, err);
@@ -115,21 +112,22 @@ enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 		.log = spec->log,
 		.cancel = spec->cancel,
 	};
-	return KF_OK;
+	return spec->measure && !spec->away ? kf_setup_measure(out, err)
+					    : KF_OK;
+}
+
+struct kf_device_wait kf_setup_wait(const struct kf_setup *setup)
+{
+	return kf_device_wait_usual(setup->lock_path, setup->device.id,
+				    setup->problem_spec.log,
+				    setup->problem_spec.cancel);
 }
 
 enum kf_code kf_setup_measure(struct kf_setup *setup, struct kf_err *err)
 {
-	struct kf_device_info again;
-	enum kf_code code = kf_setup_device(setup->platform, setup->asked,
-					    true, &again, err);
+	const struct kf_device_wait wait = kf_setup_wait(setup);
 
-	if (code)
-		return code;
-	kf_buf_release(&setup->device.card);
-	setup->device.card = again.card;
-	setup->device.ceiling = again.ceiling;
-	return KF_OK;
+	return kf_device_measure(setup->platform, &wait, &setup->device, err);
 }
 
 char *kf_setup_form(const struct kf_setup *setup)
@@ -144,7 +142,7 @@ void kf_setup_release(struct kf_setup *setup)
 	free(setup->handshakes);
 	free(setup->lock_path);
 	free(setup->quarantine_path);
-	free(setup->asked);
+	free(setup->place);
 	kf_device_info_release(&setup->device);
 	kf_platform_free(setup->platform);
 	json_decref(setup->shapes);

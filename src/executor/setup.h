@@ -5,11 +5,13 @@
 #ifndef KF_EXECUTOR_SETUP_H
 #define KF_EXECUTOR_SETUP_H
 
+#include "evaluate/device.h"
 #include "evaluate/evaluate.h"
 #include "profile/profile.h"
 
 struct kf_setup_spec {
-	const char *platform;		/* "cpu" or "cpu:0" */
+	const char *platform;		/* "cpu", "cpu:0", or "cpu:NAME", of a
+					   device */
 	const char *form;		/* of programs; NULL: the platform's
 					   default */
 	const char *python;		/* NULL: found */
@@ -40,7 +42,9 @@ struct kf_setup {
 	enum kf_baseline_use baseline;
 	const char *away;		/* the spec's; then device is empty until
 					   the other machine has told it */
-	char *asked;			/* owned; the platform as it was asked for */
+	char *place;			/* owned; the platform as jobs have it:
+					   "cuda", "cuda:1"; for another machine
+					   as it was asked for, "cuda:h200" */
 	unsigned threads_asked;		/* 0: the other machine decides */
 	json_t *shapes;			/* owned; the spec's */
 	unsigned threads;
@@ -50,10 +54,11 @@ struct kf_setup {
 	char *lock_path, *quarantine_path;	/* owned; device_files.h */
 };
 
-/* The device that "NAME" (the first) or "NAME:INDEX" asks for. KF_E_UNAVAIL if
- * there is none here. The caller releases it. */
+/* The device that "NAME" (the first), "NAME:INDEX" or "NAME:DEVICE", a name as
+ * in devices.h, asks for. KF_E_UNAVAIL if there is none here, or several may be
+ * meant. The caller releases it. */
 KF_MUST_CHECK enum kf_code kf_setup_device(const struct kf_platform *platform,
-					   const char *name, bool measure,
+					   const char *name,
 					   struct kf_device_info *out,
 					   struct kf_err *err);
 
@@ -62,7 +67,9 @@ KF_MUST_CHECK enum kf_code kf_setup_device(const struct kf_platform *platform,
 KF_MUST_CHECK enum kf_code kf_setup_open(const struct kf_setup_spec *spec,
 					 struct kf_setup *out,
 					 struct kf_err *err);
-/* Its device's card again, with measured ceilings. */
+/* How to wait for its device. Borrows of the setup. */
+struct kf_device_wait kf_setup_wait(const struct kf_setup *setup);
+/* Its device's card again, with measured ceilings; waits for the device. */
 KF_MUST_CHECK enum kf_code kf_setup_measure(struct kf_setup *setup,
 					    struct kf_err *err);
 /* The form of programs as a job has it: NULL for the platform's default.

@@ -1,6 +1,5 @@
 #include "executor/target.h"
 
-#include "evaluate/device.h"
 #include "executor/shapes.h"
 
 /* Has the platform the types that a program would have to handle? */
@@ -45,6 +44,7 @@ static enum kf_code open_bundle(const struct kf_setup *setup,
 				struct kf_bundle *out, struct kf_err *err)
 {
 	struct kf_problem_spec spec = setup->problem_spec;
+	const struct kf_device_wait wait = kf_setup_wait(setup);
 	struct kf_lock lock = { 0 };
 	uint64_t waited_ns;
 	enum kf_code code;
@@ -58,12 +58,7 @@ static enum kf_code open_bundle(const struct kf_setup *setup,
 		return code;
 	kf_bundle_release(out);
 	spec.cached_only = false;
-	code = kf_device_share(&(struct kf_device_wait) {
-		.lock_path = setup->lock_path, .device_id = spec.device_id,
-		.timeout_ns = KF_DEVICE_WAIT_NS,
-		.notice_ns = KF_DEVICE_NOTICE_NS,
-		.log = spec.log, .cancel = spec.cancel,
-	}, &lock, &waited_ns, err);
+	code = kf_device_share(&wait, &lock, &waited_ns, err);
 	if (!code)
 		code = kf_bundle_open(&spec, problem, out, err);
 	kf_lock_release(&lock);

@@ -82,7 +82,7 @@ static enum kf_code find_shared(struct kf_targets *targets,
 		return KF_OK;
 	code = kf_platform_load(share->platform, &platform, err);
 	if (!code)
-		code = kf_devices_find(platform, &share->list, false,
+		code = kf_devices_find(platform, &share->list,
 				       &targets->shared, err);
 	kf_platform_free(platform);
 	return code;
@@ -94,16 +94,14 @@ static enum kf_code name_shared(struct kf_targets *targets, char **out,
 {
 	const struct kf_device_share *share = &targets->spec.share;
 	size_t well[KF_DEVICES_MAX], count;
-	const char *id, *number;
 	enum kf_code code = find_shared(targets, err);
 
 	if (code)
 		return code;
 	count = kf_devices_well(&targets->shared, targets->spec.cache_path,
 				well);
-	id = targets->shared.info[well[share->number % count]].id;
-	number = strrchr(id, ':');
-	*out = kf_format("%s%s", share->platform, number ? number : "");
+	*out = kf_device_place(share->platform,
+		&targets->shared.info[well[share->number % count]]);
 	return KF_OK;
 }
 

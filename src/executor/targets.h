@@ -14,7 +14,7 @@
 
 #define KF_TARGETS_MAX 8
 
-/* Jobs that name this platform, without a device's number, are judged on that
+/* Jobs that name this platform, without a device, are judged on that
  * of these of its devices whose turn is `number`, a process's own. One that is
  * in quarantine is passed over as long as another is not. */
 struct kf_device_share {

@@ -106,6 +106,20 @@ out:
 	free(prefix);
 }
 
+/* Who computes on a device disturbs who times there. */
+static enum kf_code share(const struct kf_export_command *command,
+			  struct kf_lock *out, struct kf_err *err)
+{
+	const struct kf_export_request *req = command->req;
+	uint64_t waited_ns;
+
+	if (!command->on_device || !req->wait || !req->wait->lock_path ||
+	    !kf_driver_on_device(req->platform->driver,
+				 req->device->in_process))
+		return KF_OK;
+	return kf_device_share(req->wait, out, &waited_ns, err);
+}
+
 enum kf_code kf_export_run(const struct kf_export_command *command,
 			   struct kf_buf *output, bool *good,
 			   struct kf_err *err)
@@ -117,6 +131,7 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 					   LIBRARY_PATH, NULL };
 	const struct kf_export_request *req = command->req;
 	struct kf_outcome outcome = { 0 };
+	struct kf_lock shared = { 0 };
 	const struct kf_driver *driver = req->platform->driver;
 	struct kf_place_env env = { 0 };
 	struct kf_binds binds = { 0 };
@@ -156,7 +171,10 @@ enum kf_code kf_export_run(const struct kf_export_command *command,
 		goto out;
 	spec.bind = binds.bind;
 	spec.bind_count = binds.count;
-	code = kf_sandbox_run(&spec, &outcome, err);
+	code = share(command, &shared, err);
+	if (!code)
+		code = kf_sandbox_run(&spec, &outcome, err);
+	kf_lock_release(&shared);
 	if (code)
 		goto out;
 	kf_utf8_clean(kf_buf_str(&outcome.errout), outcome.errout.len, output);

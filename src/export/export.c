@@ -578,6 +578,22 @@ static bool has_form(const struct kf_platform *platform,
 	return false;
 }
 
+/* A platform's other forms are single files that need nothing around them. */
+static enum kf_code no_export(const struct kf_platform *platform,
+			      struct kf_err *err)
+{
+	bool is_module = strcmp(platform->file[0].language, "python") == 0;
+
+	if (strcmp(platform->form, platform->form_name[0]) == 0)
+		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
+			       "cannot be exported", platform->name);
+	return kf_fail(err, KF_E_INPUT, "programs in form %s are %s as they "
+		       "are: the file is the %s; a run has its best ones in "
+		       "best/ (docs/export.md)", platform->form,
+		       is_module ? "exported" : "taken",
+		       is_module ? "module" : "program");
+}
+
 static enum kf_code no_form(const struct kf_export_request *req,
 			    struct kf_err *err)
 {
@@ -585,8 +601,7 @@ static enum kf_code no_form(const struct kf_export_request *req,
 	struct kf_buf forms = { .max = 128 };
 
 	if (!platform->export_form_count)
-		return kf_fail(err, KF_E_INPUT, "programs for platform %s "
-			       "cannot be exported", platform->name);
+		return no_export(platform, err);
 	for (size_t i = 0; i < platform->export_form_count; i++)
 		kf_buf_printf(&forms, "%s--as %s", i ? " or " : "",
 			      platform->export_form[i]);

@@ -19,6 +19,7 @@
 #define KF_EXPORT_H
 
 #include "candidate/candidate.h"
+#include "evaluate/device.h"
 #include "platform/platform.h"
 #include "problem/problem.h"
 
@@ -42,6 +43,9 @@ struct kf_export_request {
 	bool portable;		/* without the flags that bind it to this
 				   machine's processor */
 	enum kf_sandbox_tier tier_min;
+	/* How the device is shared while its example runs there; NULL: it is
+	 * not. */
+	const struct kf_device_wait *wait;
 	const volatile int *cancel;
 };
 

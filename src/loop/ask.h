@@ -21,6 +21,10 @@ void kf_lane_tell(const struct kf_lane *lane, struct kf_event event);
 /* A line worth the user's knowing, about an attempt. */
 void kf_lane_notice(const struct kf_lane *lane,
 		    const struct kf_attempt *attempt, const char *line);
+/* What cannot work here may be meant for another platform: the model hears of
+ * it in the verdict, and the user, who may have meant that one too. */
+void kf_lane_hint(const struct kf_lane *lane, const struct kf_attempt *attempt,
+		  struct kf_verdict *verdict);
 
 /* The reply's ceiling in tokens, lowered so that the budget holds whatever
  * the model does; 0 when the budget cannot pay for another reply. */

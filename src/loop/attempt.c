@@ -33,6 +33,7 @@ void kf_attempts_release(struct kf_attempts *list)
 		kf_candidate_release(&list->attempt[i].candidate);
 		free(list->attempt[i].feedback);
 		json_decref(list->attempt[i].profile);
+		json_decref(list->attempt[i].baseline_about);
 		json_decref(list->attempt[i].second.verdict);
 	}
 	free(list->attempt);
@@ -97,7 +98,8 @@ void kf_attempt_judged(struct kf_attempt *attempt,
 		 kf_problem_baseline(verdict->kind));
 	attempt->eager_ns = verdict->eager_ns;
 	attempt->compile_ns = verdict->compile_ns;
-	kf_baseline_words(verdict->baseline_about, attempt->baseline_about);
+	attempt->baseline_about = json_incref(verdict->baseline_about);
+	attempt->memory_bytes_peak = verdict->memory_bytes_peak;
 	worst = kf_shapes_worst(verdict);
 	if (worst < verdict->shape_count)
 		set_worst(attempt, verdict->shape[worst].name,
@@ -201,8 +203,10 @@ static enum kf_code load_verdict(const struct kf_attempt_row *row,
 	ways = json_object_get(verdict, "baseline_ways");
 	a->eager_ns = kf_json_real(ways, "eager", (double)NAN);
 	a->compile_ns = kf_json_real(ways, "compile", (double)NAN);
-	kf_baseline_words(json_object_get(verdict, "baseline_about"),
-			  a->baseline_about);
+	a->baseline_about = json_incref(json_object_get(verdict,
+							"baseline_about"));
+	a->memory_bytes_peak = (uint64_t)kf_json_int(verdict,
+						     "memory_bytes_peak", 0);
 	worst = json_object_get(verdict, "worst_shape");
 	set_worst(a, kf_json_str(worst, "name", ""),
 		  kf_json_real(worst, "speedup", (double)NAN));

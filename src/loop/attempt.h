@@ -44,7 +44,8 @@ struct kf_attempt {
 	bool kernelbench_good;		/* by the benchmark's own rule */
 	char baseline[16];		/* what baseline_ns is of: "eager" ... */
 	double eager_ns, compile_ns;	/* each by itself; NaN: not tried */
-	char baseline_about[160];	/* kf_baseline_words */
+	uint64_t memory_bytes_peak;	/* of its process; 0 if unknown */
+	json_t *baseline_about;		/* owned; as in the verdict; NULL */
 	char worst_shape[KF_SHAPE_NAME];	/* "" unless judged on several */
 	double worst_speedup;
 	char summary[KF_ATTEMPT_SUMMARY]; /* what the model said it would do */

@@ -155,6 +155,7 @@ static enum kf_code keep_generation_failure(struct kf_lane *lane,
 	json_t *json;
 
 	kf_generation_failure(&attempt->candidate, &verdict);
+	kf_lane_hint(lane, attempt, &verdict);
 	kf_verdict_set_health(&verdict, kf_target_health(&lane->target));
 	json = kf_verdict_to_json(&verdict);
 	code = kf_store_verdict(lane->run->store, attempt->id, json,
@@ -266,8 +267,10 @@ static enum kf_code judge(struct kf_lane *lane, struct kf_attempt *attempt,
 				       .attempt = attempt });
 	code = run->setup.away ? kf_away_judge(&spec, &verdict, err) :
 	       kf_job_do(&spec, &verdict, err);
-	if (!code)
+	if (!code) {
+		kf_lane_hint(lane, attempt, &verdict);
 		code = keep_verdict(lane, attempt, &verdict, err);
+	}
 	kf_verdict_release(&verdict);
 	free(folder);
 	return code;

@@ -133,7 +133,7 @@ struct kf_job kf_run_job(const struct kf_run *run)
 	const struct kf_run_spec *spec = run->spec;
 
 	return (struct kf_job) {
-		.platform = (char *)(uintptr_t)spec->setup.platform,
+		.platform = run->setup.place,
 		.form = (char *)(uintptr_t)spec->setup.form,
 		.rules = spec->rules,
 		.libraries = spec->libraries,

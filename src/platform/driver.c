@@ -61,7 +61,8 @@ static enum kf_code malformed(const struct kf_driver *driver, const char *what,
 
 enum kf_code kf_driver_find(const struct kf_driver *driver,
 			    struct kf_device_info *info, size_t max,
-			    bool measure, size_t *count, struct kf_err *err)
+			    const char *measure, size_t *count,
+			    struct kf_err *err)
 {
 	*count = 0;
 	if (!max)

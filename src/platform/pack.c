@@ -6,7 +6,7 @@
 #include "platform/pack.h"
 
 #define MAGIC		UINT32_C(0x6b70666b)	/* "kfpk" */
-#define VERSION		1u
+#define VERSION		2u	/* 2: with "parameters" */
 #define HEAD_BYTES	12u
 #define ENTRY_BYTES	(KF_PACK_NAME_MAX + 1 + 8u)
 

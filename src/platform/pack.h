@@ -1,8 +1,8 @@
 /*
  * pack.h - several named byte strings in one file. What the builder of a
  * two-part platform leaves ("host": host.c as a shared object, "device": the
- * kernels' binary), and what a driver of such a platform loads ("device" again,
- * and "plans": see plan.h).
+ * kernels' binary, perhaps "parameters": see twopart.h), and what a driver of
+ * such a platform loads (all but "host", and "plans": see plan.h).
  *
  * Files come from processes that nobody trusts: kf_pack_read checks every
  * length.

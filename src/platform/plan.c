@@ -34,6 +34,28 @@ void kf_plans_release(struct kf_plans *plans)
 
 /* --- names --------------------------------------------------------------- */
 
+const char *kf_plan_arg_macro(const struct kf_plan_arg *arg)
+{
+	static const struct {
+		enum kf_arg_kind kind;
+		uint32_t bytes;		/* 0: any */
+		const char *macro;
+	} rows[] = {
+		{ KF_ARG_BUFFER, 0, "KF_BUF" }, { KF_ARG_LOCAL, 0, "KF_LOCAL" },
+		{ KF_ARG_BYTES, 0, "KF_BYTES" },
+		{ KF_ARG_TENSOR_MAP, 0, "KF_TMAP" },
+		{ KF_ARG_INT, 1, "KF_I8" }, { KF_ARG_INT, 2, "KF_I16" },
+		{ KF_ARG_INT, 4, "KF_I32" }, { KF_ARG_INT, 8, "KF_I64" },
+		{ KF_ARG_FLOAT, 4, "KF_F32" }, { KF_ARG_FLOAT, 8, "KF_F64" },
+	};
+
+	for (size_t i = 0; i < KF_COUNT(rows); i++)
+		if (rows[i].kind == arg->kind &&
+		    (!rows[i].bytes || rows[i].bytes == arg->bytes))
+			return rows[i].macro;
+	return "something else";
+}
+
 void kf_plan_op_name(const struct kf_plan_op *op, size_t number,
 		     bool preparing, struct kf_buf *out)
 {

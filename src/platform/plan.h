@@ -127,6 +127,9 @@ void kf_plan_op_name(const struct kf_plan_op *op, size_t number,
 void kf_plan_buffer_name(enum kf_plan_memory memory, uint32_t index,
 			 char out[32]);
 
+/* "KF_BUF", "KF_I32": how host.c passed it. */
+const char *kf_plan_arg_macro(const struct kf_plan_arg *arg);
+
 /* Adds bytes, rounded up to what kf_temp and kf_keep give, to what is held;
  * false, and nothing is added, if that would be more than max. */
 bool kf_plan_hold(uint64_t *held, uint64_t max, uint64_t bytes);

@@ -10,11 +10,12 @@
 
 #define PACK_MAX	(64u << 20)	/* bytes, either kind of pack */
 #define DEVICE_MAX	(32u << 20)	/* the kernels' binary */
+#define PARAMETERS_MAX	(1u << 20)
 
 /* --- build ---------------------------------------------------------------- */
 
 /* What the compiling process is asked, and how its answer begins: the log
- * follows, then the binary. */
+ * follows, then what it made. */
 struct question {
 	const struct kf_build_request *req;
 	kf_twopart_compile_fn *compile;
@@ -23,26 +24,42 @@ struct question {
 struct answer {
 	enum kf_code code;
 	enum kf_build_end end;
-	size_t log_bytes, device_bytes;
+	size_t log_bytes, device_bytes, parameters_bytes;
+	char kernels[32];
 	struct kf_err err;
 };
+
+static struct kf_twopart_made made_nothing(void)
+{
+	return (struct kf_twopart_made) { .device.max = DEVICE_MAX,
+					  .parameters.max = PARAMETERS_MAX };
+}
+
+static void made_release(struct kf_twopart_made *made)
+{
+	kf_buf_release(&made->device);
+	kf_buf_release(&made->parameters);
+}
 
 static void compile_here(void *arg, struct kf_buf *out)
 {
 	const struct question *asked = arg;
 	struct kf_build build = { .log.max = KF_BUILD_LOG_BYTES };
-	struct kf_buf device = { .max = DEVICE_MAX };
+	struct kf_twopart_made made = made_nothing();
 	struct answer answer = { 0 };
 
-	answer.code = asked->compile(asked->req, &device, &build, &answer.err);
+	answer.code = asked->compile(asked->req, &made, &build, &answer.err);
 	answer.end = build.end;
+	memcpy(answer.kernels, build.kernels, sizeof(answer.kernels));
 	answer.log_bytes = build.log.len;
-	answer.device_bytes = device.len;
+	answer.device_bytes = made.device.len;
+	answer.parameters_bytes = made.parameters.len;
 	kf_buf_add(out, &answer, sizeof(answer));
 	kf_buf_add(out, kf_buf_str(&build.log), build.log.len);
-	kf_buf_add(out, kf_buf_str(&device), device.len);
+	kf_buf_add(out, kf_buf_str(&made.device), made.device.len);
+	kf_buf_add(out, kf_buf_str(&made.parameters), made.parameters.len);
 	kf_build_release(&build);
-	kf_buf_release(&device);
+	made_release(&made);
 }
 
 /* The compiler did not come back: that is the program's doing. */
@@ -65,8 +82,8 @@ static void tell_end(const struct kf_apart_end *end, struct kf_build *out)
 
 static enum kf_code take_answer(const struct kf_apart_end *end,
 				const struct kf_buf *result,
-				struct kf_buf *device, struct kf_build *out,
-				struct kf_err *err)
+				struct kf_twopart_made *made,
+				struct kf_build *out, struct kf_err *err)
 {
 	const char *from = kf_buf_str(result);
 	struct answer answer = { .code = KF_OK };
@@ -76,8 +93,9 @@ static enum kf_code take_answer(const struct kf_apart_end *end,
 	if (result->len < sizeof(answer) ||
 	    answer.log_bytes > KF_BUILD_LOG_BYTES ||
 	    answer.device_bytes > DEVICE_MAX ||
+	    answer.parameters_bytes > PARAMETERS_MAX ||
 	    result->len != sizeof(answer) + answer.log_bytes +
-			   answer.device_bytes) {
+			   answer.device_bytes + answer.parameters_bytes) {
 		tell_end(end, out);
 		return KF_OK;
 	}
@@ -85,8 +103,12 @@ static enum kf_code take_answer(const struct kf_apart_end *end,
 		return kf_fail(err, answer.code, "%.1023s", answer.err.text);
 	from += sizeof(answer);
 	out->end = answer.end;
+	memcpy(out->kernels, answer.kernels, sizeof(out->kernels));
 	kf_utf8_clean(from, answer.log_bytes, &out->log);
-	kf_buf_add(device, from + answer.log_bytes, answer.device_bytes);
+	from += answer.log_bytes;
+	kf_buf_add(&made->device, from, answer.device_bytes);
+	kf_buf_add(&made->parameters, from + answer.device_bytes,
+		   answer.parameters_bytes);
 	return KF_OK;
 }
 
@@ -95,12 +117,14 @@ static enum kf_code take_answer(const struct kf_apart_end *end,
 static enum kf_code compile_both(const struct kf_build_request *req,
 				 const struct kf_build_request *host_req,
 				 kf_twopart_compile_fn *compile,
-				 struct kf_build *host, struct kf_buf *device,
+				 struct kf_build *host,
+				 struct kf_twopart_made *made,
 				 struct kf_build *out, struct kf_err *err)
 {
 	struct question asked = { req, compile };
 	struct kf_buf result = { .max = sizeof(struct answer) +
-				 KF_BUILD_LOG_BYTES + DEVICE_MAX };
+				 KF_BUILD_LOG_BYTES + DEVICE_MAX +
+				 PARAMETERS_MAX };
 	uint64_t end_ns = kf_now_ns() + req->timeout_ns, now_ns;
 	struct kf_apart apart;
 	struct kf_apart_end end;
@@ -116,26 +140,27 @@ static enum kf_code compile_both(const struct kf_build_request *req,
 	if (host_code)
 		code = host_code;
 	else if (!code)
-		code = take_answer(&end, &result, device, out, err);
+		code = take_answer(&end, &result, made, out, err);
 	kf_buf_release(&result);
 	return code;
 }
 
 static enum kf_code write_pack(const struct kf_build_request *req,
 			       const char *host_path,
-			       const struct kf_buf *device,
+			       const struct kf_twopart_made *made,
 			       struct kf_err *err)
 {
 	struct kf_buf host = { .max = PACK_MAX };
 	enum kf_code code = kf_file_read(host_path, &host, err);
 	const struct kf_pack_part part[] = {
 		{ "host", host.data, host.len },
-		{ "device", device->data, device->len },
+		{ "device", made->device.data, made->device.len },
+		{ "parameters", made->parameters.data, made->parameters.len },
 	};
 
 	if (!code)
-		code = kf_pack_write(req->output_path, part, KF_COUNT(part),
-				     err);
+		code = kf_pack_write(req->output_path, part, KF_COUNT(part) -
+				     !made->parameters.len, err);
 	kf_buf_release(&host);
 	return code;
 }
@@ -155,17 +180,17 @@ enum kf_code kf_twopart_build(const struct kf_build_request *req,
 				    req->output_path);
 	struct kf_build host = { .log.max = KF_BUILD_LOG_BYTES };
 	struct kf_build_request host_req = *req;
-	struct kf_buf device = { .max = DEVICE_MAX };
+	struct kf_twopart_made made = made_nothing();
 	uint64_t start_ns = kf_now_ns();
 	enum kf_code code, removed;
 
 	host_req.output_path = host_path;
-	code = compile_both(req, &host_req, compile, &host, &device, out, err);
+	code = compile_both(req, &host_req, compile, &host, &made, out, err);
 	kf_buf_add(&out->log, kf_buf_str(&host.log), host.log.len);
 	if (out->end == KF_BUILD_DONE)
 		out->end = host.end;
 	if (!code && out->end == KF_BUILD_DONE)
-		code = write_pack(req, host_path, &device, err);
+		code = write_pack(req, host_path, &made, err);
 	if (code)
 		out->end = KF_BUILD_NONE;
 	removed = remove_file(host_path, code ? NULL : err);
@@ -173,7 +198,7 @@ enum kf_code kf_twopart_build(const struct kf_build_request *req,
 		removed = remove_file(req->output_path, code ? NULL : err);
 	out->took_ns = kf_now_ns() - start_ns;
 	kf_build_release(&host);
-	kf_buf_release(&device);
+	made_release(&made);
 	free(host_path);
 	return code ? code : removed;
 }
@@ -204,6 +229,7 @@ enum kf_code kf_twopart_read(const char *path, struct kf_twopart *out,
 	if (code)
 		return kf_fail(err, code, "%s", why.text);
 	out->device = kf_pack_find(&out->pack, "device");
+	out->parameters = kf_pack_find(&out->pack, "parameters");
 	plans = kf_pack_find(&out->pack, "plans");
 	if (!out->device || !plans)
 		return kf_fail(err, KF_E_IO, "what was built has no part "

@@ -29,12 +29,17 @@
 
 /* --- build ---------------------------------------------------------------- */
 
+/* Two parts of the pack. parameters may stay empty, and there is no such part
+ * then: what the driver's load is to know of the kernels' parameters, which the
+ * binary does not tell. It may be cut off where there is too much of it. */
+struct kf_twopart_made { struct kf_buf device, parameters; };
+
 /* Compiles source[0..source_count - 1), the kernels, in a process of its own,
  * which is killed at the deadline; KF_BUILD_REFUSED if it crashes. out->end is
- * DONE and device has the bytes, or it is something else; the compiler's words
+ * DONE and made has the bytes, or it is something else; the compiler's words
  * go to out->log. */
 typedef enum kf_code kf_twopart_compile_fn(const struct kf_build_request *req,
-					   struct kf_buf *device,
+					   struct kf_twopart_made *made,
 					   struct kf_build *out,
 					   struct kf_err *err);
 
@@ -50,10 +55,12 @@ KF_MUST_CHECK enum kf_code kf_twopart_build(const struct kf_build_request *req,
 struct kf_twopart {
 	struct kf_pack pack;
 	const struct kf_pack_part *device;	/* in pack */
+	const struct kf_pack_part *parameters;	/* in pack; NULL: none */
 	struct kf_plans plans;
 };
-/* Reads a pack of "device" and "plans". refused gets a sentence if a plan has a
- * mistake. KF_E_IO: it is none; kforge wrote it, so no program is to blame. */
+/* Reads a pack of "device", "plans" and perhaps "parameters". refused gets a
+ * sentence if a plan has a mistake. KF_E_IO: it is none; kforge wrote it, so no
+ * program is to blame. */
 KF_MUST_CHECK enum kf_code kf_twopart_read(const char *path,
 		struct kf_twopart *out, char refused[256], struct kf_err *err);
 void kf_twopart_release(struct kf_twopart *t);
@@ -87,6 +94,12 @@ enum kf_twopart_arena {
 	KF_TWOPART_ARENAS
 };
 
+/* Up to a multiple of to. */
+static inline uint64_t kf_twopart_rounded(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
 /* Where a buffer of a plan lies. */
 struct kf_twopart_place {
 	enum kf_twopart_arena arena;
@@ -104,6 +117,14 @@ struct kf_twopart_blocks {
 	struct kf_twopart_block *block;	/* owned */
 	size_t count;
 };
+
+/* Bytes for the program from a place on, a multiple of alignment, and a guard.
+ */
+const struct kf_twopart_block *
+kf_twopart_add_block(struct kf_twopart_blocks *list, uint64_t from,
+		     uint64_t bytes, uint32_t index, uint64_t alignment);
+/* Behind the last guard; 0: there is none. */
+uint64_t kf_twopart_blocks_end(const struct kf_twopart_blocks *list);
 
 struct kf_twopart_layout {
 	struct kf_twopart_place *prepare, *forward;	/* owned; a buffer each */

@@ -1,11 +1,6 @@
 /* Where tensors, scratch and what is kept lie in a device's memory. */
 #include "platform/twopart.h"
 
-static uint64_t rounded(uint64_t bytes, uint64_t to)
-{
-	return (bytes + to - 1) / to * to;
-}
-
 /* --- tensors -------------------------------------------------------------- */
 
 struct span { const void *start; uint64_t bytes; };
@@ -91,27 +86,37 @@ void kf_twopart_tensors_release(struct kf_twopart_tensors *t)
 
 /* --- blocks --------------------------------------------------------------- */
 
-/* Behind what is there: bytes for the program, and a guard. */
-static const struct kf_twopart_block *
-add_block(struct kf_twopart_blocks *list, uint64_t bytes, uint32_t index,
-	  uint64_t alignment)
+uint64_t kf_twopart_blocks_end(const struct kf_twopart_blocks *list)
+{
+	return list->count ? list->block[list->count - 1].guard_end : 0;
+}
+
+const struct kf_twopart_block *
+kf_twopart_add_block(struct kf_twopart_blocks *list, uint64_t from,
+		     uint64_t bytes, uint32_t index, uint64_t alignment)
 {
 	struct kf_twopart_block *b;
-	uint64_t from = 0;
 
-	if (list->count)
-		from = list->block[list->count - 1].guard_end;
 	list->block = kf_realloc(list->block, (list->count + 1) *
 				 sizeof(list->block[0]));
 	b = &list->block[list->count++];
 	*b = (struct kf_twopart_block) {
 		.offset = from,
 		.bytes = bytes,
-		.guard_end = rounded(from + bytes + KF_TWOPART_GUARD,
-				     alignment),
+		.guard_end = kf_twopart_rounded(from + bytes +
+						KF_TWOPART_GUARD, alignment),
 		.index = index,
 	};
 	return b;
+}
+
+/* Behind what is there. */
+static const struct kf_twopart_block *
+add_block(struct kf_twopart_blocks *list, uint64_t bytes, uint32_t index,
+	  uint64_t alignment)
+{
+	return kf_twopart_add_block(list, kf_twopart_blocks_end(list), bytes,
+				    index, alignment);
 }
 
 /* One layout being made. */
@@ -178,11 +183,6 @@ static struct kf_twopart_place *lay_out_plan(struct maker *m,
 	return place;
 }
 
-static uint64_t end_of(const struct kf_twopart_blocks *blocks)
-{
-	return blocks->count ? blocks->block[blocks->count - 1].guard_end : 0;
-}
-
 bool kf_twopart_lay_out(const struct kf_plans *plans,
 			const struct kf_twopart_tensors *tensors,
 			uint64_t alignment, uint64_t memory_max,
@@ -190,7 +190,7 @@ bool kf_twopart_lay_out(const struct kf_plans *plans,
 {
 	struct kf_plan_tensors limits = tensors->bytes;
 	struct maker m = { tensors, out, alignment, { 0 } };
-	uint64_t *bytes = out->arena_bytes;
+	uint64_t *bytes = out->arena_bytes, prepare_bytes, forward_bytes;
 
 	*out = (struct kf_twopart_layout) { 0 };
 	limits.memory_max = memory_max;
@@ -202,12 +202,13 @@ bool kf_twopart_lay_out(const struct kf_plans *plans,
 		out->prepare = lay_out_plan(&m, &plans->prepare,
 					    &out->prepare_temp);
 	out->forward = lay_out_plan(&m, &plans->forward, &out->forward_temp);
+	prepare_bytes = kf_twopart_blocks_end(&out->prepare_temp);
+	forward_bytes = kf_twopart_blocks_end(&out->forward_temp);
 	bytes[KF_TWOPART_INPUTS] = tensors->inputs_bytes;
 	bytes[KF_TWOPART_OUTPUTS] = tensors->outputs_bytes;
-	bytes[KF_TWOPART_KEPT] = end_of(&out->kept);
-	bytes[KF_TWOPART_SCRATCH] = end_of(&out->forward_temp);
-	if (end_of(&out->prepare_temp) > bytes[KF_TWOPART_SCRATCH])
-		bytes[KF_TWOPART_SCRATCH] = end_of(&out->prepare_temp);
+	bytes[KF_TWOPART_KEPT] = kf_twopart_blocks_end(&out->kept);
+	bytes[KF_TWOPART_SCRATCH] = prepare_bytes > forward_bytes ?
+				    prepare_bytes : forward_bytes;
 	return true;
 }
 

@@ -3,7 +3,7 @@
 #include "problem/kind.h"
 #include "problem/reference.h"
 
-#define FORMAT 3
+#define FORMAT 4
 
 /* The processor by its name; what else decides a time is in the key too. */
 static void device_name(char out[128])
@@ -113,9 +113,12 @@ enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 {
 	json_t *about;
 	char *path;
-	enum kf_code code = find_entry(spec, problem, &about, &path, err);
+	enum kf_code code;
 	char now[32];
 
+	if (kf_json_str(told, "compile_error", NULL))
+		return KF_OK;
+	code = find_entry(spec, problem, &about, &path, err);
 	if (!code) {
 		kf_time_iso(now);
 		json_object_set_new(about, "time_ns_median",

@@ -126,6 +126,8 @@ static enum kf_code read_tensors(const struct kf_bundle_loader *l,
 		info->dtype = kf_dtype_by_name(type);
 		info->structural = kf_json_bool(entry, "structural", false);
 		info->matters = kf_json_bool(entry, "matters", true);
+		info->must_be_read = kf_json_bool(entry, "must_be_read",
+						  false);
 		if (!info->name[0] || (!info->dtype && !none) ||
 		    !read_shape(json_object_get(entry, "shape"), info))
 			return kf_fail(l->err, KF_E_INPUT, "bundle.json: "

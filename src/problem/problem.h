@@ -134,6 +134,9 @@ struct kf_tensor_info {
 	bool structural;	/* weights: keeps its value in random-weight sets */
 	bool matters;		/* inputs, weights: changing it alone changes
 				   some output, or that was not tried */
+	bool must_be_read;	/* inputs: three quarters of it at least, by
+				   every program (docs/bundles.md); false: that
+				   is not known */
 };
 /* Of all of them together. */
 static inline uint64_t kf_tensors_bytes(const struct kf_tensor_info *info,
@@ -284,7 +287,8 @@ struct kf_baseline_info {
 	char way[16];		/* "eager", "compile", "reference": what is timed;
 				   "" until it is ready */
 	double eager_ns, compile_ns;	/* medians of both ways, when they were
-				   tried; 0: not tried, or it failed */
+				   tried; 0: not tried, or it failed, and
+				   about says why */
 	unsigned threads;
 	uint64_t ready_ns;	/* from start to ready for the first call */
 	/* Owned; what more a baseline on a device tells of itself, as
@@ -330,7 +334,8 @@ bool kf_baseline_stored(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t *time_ns_median,
 		char measured_at[32], json_t **about);
 /* about: NULL, or kept beside the time; kf_baseline_stored gives a new
- * reference to it, or NULL. */
+ * reference to it, or NULL. One with a "compile_error" (docs/judging.md) is not
+ * kept, without a failure: it would still be used when the cause is mended. */
 enum kf_code kf_baseline_store(const struct kf_problem_spec *spec,
 		const struct kf_problem *problem, uint64_t time_ns_median,
 		const json_t *about, struct kf_err *err);

@@ -136,8 +136,8 @@ enum kf_code kf_reference_error(const json_t *answer, const char *name,
 {
 	static const struct { const char *kind; enum kf_code code; } kinds[] = {
 		{ "memory", KF_E_LIMIT }, { "limit", KF_E_LIMIT },
-		{ "no_torch", KF_E_UNAVAIL }, { "internal", KF_E_IO },
-		{ "time", KF_E_TIMEOUT },
+		{ "no_torch", KF_E_UNAVAIL }, { "device", KF_E_UNAVAIL },
+		{ "internal", KF_E_IO }, { "time", KF_E_TIMEOUT },
 	};
 	const json_t *error = json_object_get(answer, "error");
 	const char *kind = kf_json_str(error, "kind", "");

@@ -161,16 +161,13 @@ static enum kf_code run_list(struct taking *t, struct kf_err *err)
 static enum kf_code take_device(const struct kf_evaluate_request *base,
 				struct kf_lock *lock, struct kf_err *err)
 {
+	const struct kf_device_wait wait = kf_device_wait_usual(
+		base->lock_path, base->device_id, base->log, base->cancel);
 	uint64_t waited_ns;
 
 	if (!base->lock_path)
 		return KF_OK;
-	return kf_device_lock(&(struct kf_device_wait) {
-		.lock_path = base->lock_path, .device_id = base->device_id,
-		.timeout_ns = KF_DEVICE_WAIT_NS,
-		.notice_ns = KF_DEVICE_NOTICE_NS,
-		.log = base->log, .cancel = base->cancel,
-	}, lock, &waited_ns, err);
+	return kf_device_lock(&wait, lock, &waited_ns, err);
 }
 
 enum kf_code kf_profile_take(const struct kf_profile_request *req,

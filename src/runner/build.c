@@ -74,6 +74,7 @@ enum kf_code kf_runner_build(int argc, const char *const *argv,
 	answer.end = (uint32_t)build.end;
 	answer.took_ns = build.took_ns;
 	answer.log_bytes = (uint32_t)build.log.len;
+	memcpy(answer.kernels, build.kernels, sizeof(answer.kernels));
 	snprintf(answer.text, sizeof(answer.text), "%.511s", trouble.text);
 	if (!put(kf_buf_str(&build.log), build.log.len, sizeof(answer)) ||
 	    !put(&answer, sizeof(answer), 0))

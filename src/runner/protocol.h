@@ -69,6 +69,7 @@ struct kf_build_answer {
 	uint64_t nonce;			/* set by the supervisor, repeated */
 	uint64_t took_ns;
 	char text[512];			/* the error's sentence */
+	char kernels[32];		/* as in struct kf_build */
 };
 
 /* --- host --------------------------------------------------------------------
@@ -257,6 +258,7 @@ enum kf_python_end {
 	KF_PYTHON_PATCHED,
 	KF_PYTHON_DEFERRED,
 	KF_PYTHON_MEMORY,
+	KF_PYTHON_DEVICE,	/* the device is in trouble, CUDA says */
 };
 
 /* --- record ------------------------------------------------------------------

@@ -49,8 +49,8 @@ struct kf_sandbox {
 	struct kf_cgroup_use use;
 };
 
-/* Reads the status lines until bwrap has told its first process (init) or has
- * ended, at most timeout_ns. */
+/* Reads the status lines until bwrap has told its first process (init) and let
+ * it go on, or has ended, at most timeout_ns. */
 void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns);
 /* One round of poll, at most timeout_ms long: moves output, notices the end,
  * enforces limits. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LOOK_NS (10 * KF_NS_PER_MS)	/* between two looks at limits */
+#define GO_ON_NS 20000			/* between two looks at what just began */
 #define DRAIN_ROUNDS 64			/* chunks of output taken at a time */
 #define SWEEP_NS (60 * KF_NS_PER_S)	/* for the dying to be dead: on a busy
 					   machine hundreds take their time */
@@ -64,6 +65,40 @@ static void drain_all(struct kf_sandbox *box)
 	find_init(box);
 }
 
+/* Its first deed is to say who it is in its namespace. Where that is no longer
+ * to be seen it is gone. */
+static bool init_waits(const struct kf_sandbox *box)
+{
+	char path[64], byte;
+	bool waits;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", box->init);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	waits = read(fd, &byte, 1) == 0;
+	close(fd);
+	return waits;
+}
+
+/* bwrap lets its first process go on right after it has told us of it. If we,
+ * and so bwrap, are killed in between, that one waits for ever: nothing is done
+ * until it has gone on, or either has ended. Of a setuid bwrap, which writes
+ * the map itself before that, it cannot be seen. */
+static void see_init_off(const struct kf_sandbox *box, uint64_t deadline_ns)
+{
+	const struct timespec pause = { .tv_nsec = GO_ON_NS };
+	struct pollfd p[] = {
+		{ .fd = box->pid_fd, .events = POLLIN },
+		{ .fd = box->init_fd, .events = POLLIN },
+	};
+
+	while (init_waits(box) && kf_now_ns() < deadline_ns)
+		if (ppoll(p, KF_COUNT(p), &pause, NULL) > 0)
+			return;
+}
+
 void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns)
 {
 	uint64_t deadline_ns = kf_now_ns() + timeout_ns;
@@ -76,6 +111,8 @@ void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns)
 		drain(&box->status_fd, &box->status, &(bool) { false });
 		find_init(box);
 	}
+	if (box->init)
+		see_init_off(box, deadline_ns);
 }
 
 /* bwrap arranges that its tree dies with it, but late: until then killing it

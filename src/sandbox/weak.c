@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "sandbox/usage.h"
-#include "base/syscalls.h"
 
 #define STATUS_FD 3
 #define KILL_NS (5 * KF_NS_PER_S)
@@ -117,10 +116,7 @@ static void keep_only(int fd)
 	dup2(fd, STATUS_FD);
 	for (int i = 0; i < STATUS_FD; i++)
 		close(i);
-	if (syscall(SYS_close_range, STATUS_FD + 1u, ~0u, 0) == 0)
-		return;
-	for (int i = STATUS_FD + 1; i < 65536; i++)
-		close(i);
+	kf_close_from(STATUS_FD + 1);
 }
 
 /* Calls more than the few functions that POSIX allows after a fork in a

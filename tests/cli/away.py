@@ -76,6 +76,30 @@ def test_the_best_are_judged_again_as_jobs_with_another_seed(scratch):
     assert kept["judged_again"]["fresh_data"] is False, kept
 
 
+def test_what_was_judged_elsewhere_is_exported_where_its_device_is(scratch):
+    run = begin(scratch, ["good.c"])
+    judge = watcher(scratch)
+    assert finish(run).status == 0
+    stop(judge)
+    result = kforge("export", scratch / "run", "--as", "c", "-o",
+                    scratch / "out")
+    assert result.status == 0, result
+    assert "attempt 1 of run" in result.out, result
+    assert list((scratch / "out").glob("lib*.so")), result
+
+
+def test_an_export_without_the_device_says_where_to_go(scratch):
+    run = begin(scratch, ["good.c"], "--platform", "cuda")
+    wait_for(lambda: list((scratch / "away").glob("about-*/job.json")),
+             "a question about the problem")
+    stop(run)
+    result = kforge("export", scratch / "run", "--as", "c", "-o",
+                    scratch / "out", env={"KFORGE_CUDA_DRIVER": "/nowhere"})
+    assert result.status == EXIT["unavailable"], result
+    assert "judged on another machine" in result.err, result
+    assert "copy the run's folder" in result.err, result
+
+
 def test_a_job_that_cannot_be_judged_stops_the_run_with_its_reason(scratch):
     run = begin(scratch, ["good.c"], "--platform", "null:7")
     wait_for(lambda: list((scratch / "away").glob("about-*/job.json")),

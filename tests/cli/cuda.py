@@ -60,6 +60,10 @@ def test_large_outputs_are_filled_on_the_device(scratch):
                *(word for word in FAST if word not in ("--size", "test")))
     result = verify(scratch, options=options)
     assert result.json()["state"] == "correct", result
+    if not REAL:    # whose cache keeps all of it
+        floor_ns = result.json()["evidence"]["timing"]["floor_ns"]
+        written = 4 * 300001 - (1 << 20)
+        assert abs(floor_ns - 0.75 * written / 3352.32) < 0.1, floor_ns
     result = verify(scratch, options=options,
                     host=HOST.replace("n + 255", "n / 2 + 255"))
     assert reason(result) == "mismatch: unwritten", result
@@ -333,6 +337,23 @@ ILLEGAL = (KERNELS + 'extern "C" __global__ void illegal(float *y)\n'
                "KF_BUF(c->out[0]));\n\treturn kf_launch")))
 
 
+def test_a_driver_that_hangs_when_clocks_are_asked_holds_nobody_up(scratch):
+    hangs = {**clocks("1980,2619,0,40"),
+             "STANDIN_NVML_HANGS": "nvmlDeviceGetClockInfo"}
+    words = "NVML did not answer within 5 s"
+    result = verify(scratch, env=hangs)
+    timing = result.json()["evidence"]["timing"]
+    assert result.json()["state"] == "correct", result
+    assert words in timing["clocks"]["not_watched"], timing
+    assert timing["clocks"]["pairs"] == 0, timing
+    found = kforge("doctor", "--json", env={**STANDIN, **hangs}).json()
+    assert any(words in line["text"] for line in found), found
+    result = verify(scratch, env={**hangs,
+                                  "STANDIN_NVML_HANGS": "nvmlInit_v2"})
+    assert result.json()["state"] == "correct", result
+    assert "NVML did not answer within 20 s" in result.out, result
+
+
 def test_a_device_that_does_not_recover_goes_into_quarantine(scratch):
     cache = ("--cache", str(scratch / "cache"))
     ill = {"STANDIN_ILL": "1"}
@@ -375,8 +396,54 @@ if REAL:
     test_a_pair_of_blocks_at_another_speed_is_taken_again.skip = \
         test_times_of_a_device_that_is_throttled_are_not_conclusive.skip = \
         test_doctor_tells_of_clock_rates.skip = \
+        test_a_driver_that_hangs_when_clocks_are_asked_holds_nobody_up.skip = \
         test_a_device_that_does_not_recover_goes_into_quarantine.skip = \
         "a device follows no script"
+
+
+def test_a_number_of_another_kind_is_told(scratch):
+    """It is as wide as the right one, so the driver does not mind."""
+    beta = "KF_F32(c->scalar[1].f)"
+    assert beta in HOST, HOST
+    result = verify(scratch, host=HOST.replace(beta, "KF_I32(3)"))
+    assert reason(result) == "runtime_error: launch", result
+    assert "a launch of axpby: argument 5: the kernel takes a float (.f32 in " \
+        "PTX), and host.c passes KF_I32; pass KF_F32" in \
+        result.json()["text"], result
+
+
+KINDS = """
+#include <cuda_fp16.h>
+struct one { float a; };
+struct two { float a; int b; };
+enum word { FEW, MANY };
+enum class byte : unsigned char { LOW };
+extern "C" __global__ void kinds(word e, byte low, bool yes, char c, one s1,
+	two s2, __half h, __half2 h2, float f, float *null, void *p,
+	unsigned long long address, float4 f4, short s)
+{
+}
+"""
+LAUNCH = """
+	struct { float a; int b; } two = { 1, 2 };
+	float one = 1, four[4] = { 1, 2, 3, 4 };
+	int rc = kf_launch(c, "kinds", KF_DIM(1), KF_DIM(1), 0, KF_I32(1),
+			   KF_U8(1), KF_I8(1), KF_I8('c'), KF_F32(1),
+			   KF_BYTES(&two, sizeof(two)), KF_I16(0x3c00),
+			   KF_U32(0x3c003c00), KF_BYTES(&one, sizeof(one)),
+			   KF_I64(0), KF_BUF(c->in[0]), KF_BUF(c->out[0]),
+			   KF_BYTES(four, sizeof(four)), KF_I16(7));
+
+	if (rc)
+		return rc;
+	return kf_launch("""
+
+
+def test_right_arguments_of_all_kinds_are_taken(scratch):
+    host = HOST.replace("\treturn kf_launch(", LAUNCH)
+    assert host != HOST, HOST
+    result = verify(scratch, kernels=KERNELS + KINDS, host=host)
+    assert result.json()["state"] == "correct", result
 
 
 def test_an_error_in_either_file_is_told_with_its_line(scratch):

@@ -89,6 +89,211 @@ def test_scratch_is_given_and_bounded(scratch):
 		t[i] = z[i];"""), "correct")
 
 
+# What a program may ask of the stand-in, which shares its process.
+ASKS = """#include <dlfcn.h>
+
+static void *standin(const char *name)
+{
+	return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name);
+}
+
+static unsigned calls(const char *entry)
+{
+	return ((unsigned (*)(const char *))standin("standin_calls"))(entry);
+}
+
+static void fail(const char *entry, unsigned after, int result)
+{
+	((void (*)(const char *, unsigned, int))standin("standin_fail"))(
+		entry, after, result);
+}
+
+static int kept(struct kf_call *c)
+{
+	// KEPT
+	return 0;
+}
+
+extern "C" int kf_prepare(struct kf_call *c)
+{
+	return kept(c);
+}
+"""
+
+
+def asks(scratch, more, kept="", options=(), env=None):
+    return verify(scratch, more, *options, env=env,
+                  before="#include <kforge/program.h>\n" +
+                  ASKS.replace("// KEPT", kept))
+
+
+def test_much_scratch_costs_a_call_nothing(scratch):
+    check(asks(scratch, """
+	static const char *const costly[] = {
+		"cuMemAlloc_v2", "cuMemFree_v2", "cuMemsetD8Async",
+		"cuMemsetD16Async", "cuStreamSynchronize",
+	};
+	static int call;
+	unsigned before[5];
+
+	for (int i = 0; i < 5; i++)
+		before[i] = calls(costly[i]);
+	if (!kf_temp(c, 100u << 20) || !kf_temp(c, 1) || !kf_temp(c, 50u << 20))
+		return 7;
+	for (int i = 0; i < 5 && call; i++)
+		if (calls(costly[i]) != before[i])
+			return 10 + i;
+	call++;"""), "correct")
+
+
+def test_blocks_of_scratch_lie_apart_and_hold_nothing(scratch):
+    check(asks(scratch, """
+	static const size_t bytes[3][3] = {
+		{ 5000, 0, 777 }, { 5000, 0, 777 }, { 40, 9001, 33333 },
+	};
+	static int call;
+	uintptr_t at[3];
+
+	for (int i = 0; i < 3; i++) {
+		size_t size = bytes[call % 3][i];
+		unsigned char *p = (unsigned char *)kf_temp(c, size);
+
+		at[i] = (uintptr_t)p;
+		if (!p || at[i] % 256)
+			return 7;
+		for (int k = 0; k < i; k++)
+			if (at[i] < at[k] + bytes[call % 3][k] &&
+			    at[k] < at[i] + size)
+				return 8;
+		for (size_t k = 0; k < size; k++) {
+			if (p[k] != 0xff && p[k] != 0xfd && p[k] != 0x7f)
+				return 9;
+			if (p[k] != 0xff && call % 3 == 1)
+				return 10;
+			p[k] = 1;
+		}
+	}
+	call++;"""), "correct")
+
+
+def test_scratch_of_the_last_call_goes_where_memory_is_short(scratch):
+    check(asks(scratch, """
+	static int call;
+
+	if (!kf_temp(c, (call++ % 2 ? 700u : 400u) << 20))
+		return 7;"""), "correct")
+
+
+def test_guards_stand_around_scratch(scratch):
+    rows = ((0, "block[0][102]",
+             "1 bytes behind the end of kf_temp 0, which has 101"),
+            (4, "block[1][333]",
+             "0 bytes behind the end of kf_temp 1, which has 333"),
+            (5, "block[1][333]",
+             "0 bytes behind the end of kf_temp 1, which has 333"),
+            (6, "block[0][-1]", "in front of the first block of kf_temp"))
+    for call, place, words in rows:     # in call 5 they lie otherwise
+        folder = scratch / f"{call}"
+        folder.mkdir()
+        check(asks(folder, f"""
+	static int call;
+	char *block[] = {{
+		(char *)kf_temp(c, 101 + 999 * (call == 5)),
+		(char *)kf_temp(c, 333),
+	}};
+	((int (*)(void *))standin("cuStreamSynchronize"))(c->queue);
+	if (call++ == {call})
+		{place} = 1;"""), "runtime_error", "device_fault", words)
+
+
+def test_what_is_kept_is_kept_and_only_read(scratch):
+    make = """
+	char *p = (char *)kf_keep(c, 3, 1001), *q = (char *)kf_temp(c, 20);
+	if (!p || !q || kf_keep(c, 3, 1001) != p || kf_keep(c, 3, 1002) ||
+	    kf_keep(c, 16, 1) || kf_keep(c, -1, 1) || !kf_keep(c, 0, 1))
+		return 7;
+	p[1000] = 5;"""
+    use = """
+	char *k = (char *)kf_keep(c, 3, 1000);
+	if (!k || k[1000] != 5 || k[0] || kf_keep(c, 3, 1002) ||
+	    kf_keep(c, 4, 1))
+		return 8;"""
+    rows = (("", "", ""),
+            ("p[1001] = 5;", "", "0 bytes behind the end of kf_keep 3, which"),
+            ("q[-1] = 5;", "", "in front of the first block of kf_temp"),
+            ("", "k[1002] = 5;", "1 bytes behind the end of kf_keep 3, which"),
+            ("", "k[7] = 5;", "wrote to memory that kf_prepare keeps"))
+    for number, (first, later, words) in enumerate(rows):
+        folder = scratch / f"{number}"
+        folder.mkdir()
+        check(asks(folder, use + later, make + first),
+              *(("runtime_error", "device_fault", words) if words else
+                ("correct",)))
+
+
+def broken(scratch, entry, result, **more):
+    """A device whose entry fails from the program's third call on."""
+    folder = scratch / f"{entry}-{result}"
+    folder.mkdir()
+    return asks(folder, f"""
+	static int call;
+	if (++call == 3)
+		fail("{entry}", 0, {result});""", **more)
+
+
+def test_a_device_in_trouble_each_time_is_the_programs_fault(scratch):
+    """It may be the device, or be said in the driver's place: what is so three
+    times, and of no other program's, is the program's."""
+    for entry, number, words, reason in (
+            ("cuStreamSynchronize", 214, "cannot run the program: "
+             "ECC_UNCORRECTABLE (214)", "device_fault"),
+            ("cuCtxSynchronize", 214, "cannot run the program: "
+             "ECC_UNCORRECTABLE (214)", "device_fault"),
+            ("cuStreamSynchronize", 2, "cannot run the program: "
+             "OUT_OF_MEMORY (2)", "memory"),
+            ("cuMemcpyDtoHAsync_v2", 214, "cannot copy from the device: "
+             "ECC_UNCORRECTABLE (214)", "device_fault"),
+            ("cuMemcpyHtoDAsync_v2", 46, "cannot copy to the device: "
+             "DEVICE_UNAVAILABLE (46)", "device_fault")):
+        result = broken(scratch, entry, number)
+        check(result, "runtime_error", reason, words)
+        assert result.err.count("the device was in trouble, or") == 2, result
+
+
+def test_a_device_that_is_ill_as_well_is_not_the_programs_fault(scratch):
+    result = broken(scratch, "cuStreamSynchronize", 214,
+                    options=("--cache", str(scratch / "cache")),
+                    env={"STANDIN_ILL": "1"})
+    assert result.status == EXIT["unavailable"] and not result.out, result
+    assert "cuda:0 is in quarantine since 20" in result.err, result
+
+
+def test_a_device_that_the_program_broke_is_its_fault(scratch):
+    for entry, number, words in (
+            ("cuStreamSynchronize", 700, "a kernel of kf_forward read or "
+             "wrote memory that is not there (illegal address)"),
+            ("cuMemcpyDtoHAsync_v2", 719, "a kernel of kf_forward trapped"),
+            ("cuMemcpyHtoDAsync_v2", 700, "a kernel of kf_forward read or"),
+            ("cuStreamSynchronize", 400, "kf_forward destroyed the stream "
+             "that it was given (invalid handle)"),
+            ("cuCtxSynchronize", 709, "kf_forward destroyed or reset the "
+             "device's context"),
+            ("cuStreamSynchronize", 900, "kf_forward left a stream capturing"),
+            ("cuMemcpyDtoHAsync_v2", 1, "kf_forward freed memory that it was "
+             "given (invalid value)")):
+        check(broken(scratch, entry, number), "runtime_error", "device_fault",
+              words)
+
+
+def test_memory_that_is_given_is_not_freed(scratch):
+    check(asks(scratch, """
+	int (*free)(uint64_t) = (int (*)(uint64_t))standin("cuMemFree_v2");
+
+	if (free((uint64_t)z - 4096))	// where all outputs begin
+		return 7;"""),
+          "runtime_error", "device_fault", "freed memory")
+
+
 def test_an_input_is_not_changed(scratch):
     check(verify(scratch, "x[3] = 1;"), "mismatch", "input_changed",
           "Inputs and weights are read-only")
@@ -109,6 +314,29 @@ def test_a_crash_of_host_code_is_told(scratch):
 
 
 BOTH = ("libcupti.so.13", "libcublas.so.13")
+
+
+CUTE = """#pragma once
+namespace cute { template <class T> T twice(T x) { return x + x; } }
+"""
+
+
+def test_cutlass_is_where_its_variable_says(scratch):
+    headers = scratch / "cutlass" / "include"
+    (headers / "cute").mkdir(parents=True)
+    (headers / "cute" / "tensor.hpp").write_text(CUTE)
+    for number, named in enumerate((headers.parent, headers)):
+        folder = scratch / f"{number}"
+        folder.mkdir()
+        check(verify(folder, "z[0] = cute::twice(z[0]) - z[0];",
+                     before="#include <cute/tensor.hpp>\n",
+                     env={"CUTLASS_PATH": str(named)}), "correct")
+
+
+def test_what_others_compile_with_is_allowed(scratch):
+    needs = "".join(f"#ifndef __CUDACC_{name}__\n#error {name}\n#endif\n"
+                    for name in ("RELAXED_CONSTEXPR", "EXTENDED_LAMBDA"))
+    check(verify(scratch, before=needs), "correct")
 
 
 def verify_with_cublas(scratch, *options):
@@ -178,6 +406,18 @@ def test_an_entry_of_the_programs_own_is_called(scratch):
     check(verify_entry(scratch, ENTRY), "correct")
 
 
+def test_a_licence_and_includes_may_come_before_an_entry(scratch):
+    check(verify_entry(scratch, "// Some licence.\n\n#include <math.h>\n\n" +
+                       ENTRY), "correct")
+
+
+def test_an_entry_behind_code_is_told(scratch):
+    result = verify_entry(scratch, "static int x;\n" + ENTRY)
+    check(result, "compilation_failure", "refused",
+          "program.cu:3: error: kforge: entry: this comment must stand before "
+          "the first code of the file")
+
+
 def test_what_an_entry_returns_is_told(scratch):
     check(verify_entry(scratch, ENTRY.replace("void solve", "int solve").replace(
         "beta * y[i]);", "beta * y[i]);\n\treturn 6;")), "runtime_error",
@@ -219,6 +459,9 @@ def test_others_on_the_device_make_fewer_at_once(scratch):
                                 STANDIN_FREE_GIB="1"), "nearly all"
     assert "at once" not in at_once(scratch, "--jobs", "9", "--again",
                                     STANDIN_FREE_GIB="39")
+    assert words % 20 in at_once(
+        scratch, "--jobs", "30", "--again", STANDIN_FREE_GIB="1",
+        STANDIN_NVML_HANGS="nvmlDeviceGetMemoryInfo"), "nobody knows"
 
 
 def test_no_process_can_be_started(scratch):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who times a device has it alone, whoever the others are."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -8,12 +9,35 @@ import shutil
 import subprocess
 import sys
 
-from harness import (C_PROBLEM, DATA, EXIT, KFORGE, environment, finish, kforge,
-                     run_tests, start)
+from harness import (C_PROBLEM, DATA, EXIT, KFORGE, ROOT, environment, finish,
+                     kforge, run_tests, signal, start)
 
 WORDS = ("verify", C_PROBLEM, DATA / "good.c", "--calls", "20", "--baseline",
          "none")
 FOR_ALL = "/tmp/kforge-devices"
+AXPBY = (ROOT / "problems" / "c" / "axpby", DATA / "two_part" / "kernels.cl",
+         DATA / "two_part" / "host.c", "-p", "opencl")
+# OpenCL's loader, but every device says that it is a GPU.
+LOADER = """#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int32_t get_info(void *, uint32_t, size_t, void *, size_t *);
+int32_t clGetDeviceInfo(void *device, uint32_t what, size_t bytes, void *value,
+			size_t *told)
+{
+	void *symbol = dlsym(RTLD_NEXT, "clGetDeviceInfo");
+	get_info *ask;
+
+	memcpy(&ask, &symbol, sizeof(ask));
+	if (what == 0x1000 && value && bytes == 8) {
+		*(uint64_t *)value = 4;
+		return 0;
+	}
+	return ask(device, what, bytes, value, told);
+}
+"""
 
 
 def with_folder(options, *words, after="true"):
@@ -39,6 +63,74 @@ def test_processes_with_another_cache_wait_too(scratch):
         assert any("waiting: process 7 on box is at work on cpu:0" in line
                    for line in said), "it did not wait"
     assert finish(process).status == 0
+
+
+@contextlib.contextmanager
+def held(path):
+    """Somebody times on the device whose lock that is."""
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", encoding="ascii") as lock:
+        path.chmod(0o666)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("process 7 on box\n")
+        lock.flush()
+        yield
+
+
+def waits(path, device, *words, env):
+    """The process, once it has said that it waits for who holds the lock."""
+    with held(path):
+        process = start(*words, "-v", env=env)
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if f"waiting: process 7 on box is at work on {device}" in line:
+                break
+        else:
+            raise AssertionError(f"{words} did not wait: {said}")
+    return process
+
+
+def test_who_measures_a_device_waits_for_it(scratch):
+    env = {"KFORGE_DEVICE_LOCKS": str(scratch / "locks")}
+    lock = scratch / "locks" / "processor.lock"
+    for words in (("prompt", C_PROBLEM), ("platforms",)):
+        result = finish(waits(lock, "cpu:0", *words, env=env))
+        assert result.status == 0, result
+        assert "measured memory bandwidth" in result.out, result
+    with held(lock):
+        process = start("prompt", C_PROBLEM, "-v", env=env)
+        assert any("waiting: " in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        result = finish(process)
+        assert result.status == EXIT["canceled"], result
+        # Without cards nothing is measured.
+        assert kforge("platforms", env=env).status == 0
+
+
+def loader(scratch):
+    (scratch / "loader.c").write_text(LOADER)
+    subprocess.run(
+        ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-Wl,--no-as-needed", "-o",
+         scratch / "loader.so", scratch / "loader.c", "-l:libOpenCL.so.1"],
+        check=True)
+    return str(scratch / "loader.so")
+
+
+def test_who_computes_on_a_gpu_by_opencl_waits_for_it(scratch):
+    """With much data, in an export's example, and under a sanitizer."""
+    env = {"KFORGE_DEVICE_LOCKS": str(scratch / "locks"),
+           "KFORGE_OPENCL_LIBRARY": loader(scratch)}
+    lock = scratch / "locks" / "opencl-0.lock"
+    judge = ("verify", *AXPBY, "--stop-after", "values", "--baseline", "none")
+    rows = [(*judge, "--set", "COUNT=6000000"),
+            ("export", *AXPBY, "--set", "COUNT=1007", "--unverified", "--as",
+             "c", "-o", scratch / "out")]
+    if shutil.which("oclgrind"):
+        rows.append((*judge, "--set", "COUNT=1007", "--sanitize"))
+    for words in rows:
+        result = finish(waits(lock, "opencl:0", *words, env=env))
+        assert result.status == 0, result
 
 
 def test_a_lock_that_somebody_removed_is_made_again(scratch):
@@ -97,6 +189,11 @@ def test_a_folder_that_was_named_must_do(_):
     assert result.err.count("\n") == 1, result
 
 
+if not any(p["devices"] for p in kforge("platforms", "--json").json()
+           if p["name"] == "opencl") and \
+        "opencl" not in os.environ.get("KF_MUST_RUN", ""):
+    test_who_computes_on_a_gpu_by_opencl_waits_for_it.skip = \
+        "OpenCL has no device here"
 if not shutil.which("unshare") or subprocess.run(
         ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"],
         capture_output=True, check=False).returncode:

@@ -171,7 +171,8 @@ def test_wrong_lists_are_one_sentence(scratch):
     folder = jobs(scratch, 1)
     for words, code, sentence in (
             (("--devices", "0,0"), "input", "number 0 is there twice"),
-            (("--devices", "one"), "input", "give numbers, as in 0,2,3"),
+            (("--devices", "0,-1"), "input",
+             "give numbers or names, as in 0,2,h200"),
             (("--devices", "0,7"), "unavailable",
              "platform opencl has no number 7 here, only opencl:0, opencl:1"),
             (("--jsonl", "--devices", "all"), "input",

@@ -706,6 +706,9 @@ def test_bad_input_is_one_sentence(scratch):
         ("problem in C", C_PROBLEM, C_PROGRAM, "--as", "torch", "-o", out),
         ("none.c", PROBLEM, scratch / "none.c", "--as", "c", "-o", out),
         ("fortran", PROBLEM, good, "--as", "fortran", "-o", out),
+        ("programs in form torch are exported as they are: the file is the "
+         "module", PROBLEM, DATA / "forms" / "solution.py", "--as", "torch",
+         "-o", out),
     )
     for word, *arguments in rows:
         result = refused(scratch, "input", word, *arguments)
@@ -802,6 +805,23 @@ def run_on_shapes(scratch):
                   "--shapes", shapes)
     assert done.status == 0, done
     shapes.unlink()
+
+
+def test_a_run_of_modules_says_where_they_are(scratch):
+    """They need no kforge, so that there is nothing to be made of them."""
+    reply = scratch / "reply.md"
+    source = (DATA / "forms" / "solution.py").read_text()
+    reply.write_text(f"```python solution.py\n{source}```\n")
+    run = kforge("run", PROBLEM, "--form", "torch", "-n", "1", "-o",
+                 scratch / "run", "--baseline", "none", "--calls", "40",
+                 "--threads", "1", "--model",
+                 f"exec:cat > /dev/null; cat {reply}", timeout=300)
+    assert run.status == 0, run
+    refused(scratch, "input", "programs in form torch are exported as they "
+            "are: the file is the module; a run has its best ones in best/",
+            scratch / "run", "--as", "torch", "-o", scratch / "out")
+    assert (scratch / "run" / "best" / "scale_shift" /
+            "solution.py").read_text() == source
 
 
 def test_one_shape_of_several_is_exported_and_named(scratch):

@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -172,6 +173,16 @@ def test_opencl_the_example_agrees_with_the_reference(scratch):
     assert (out / "kernels.cl").read_text() == KERNELS
     good("make", "-s", "clean", "all", cwd=out)
     assert "this agrees" in good("./example", cwd=out)
+
+
+def test_opencl_the_language_is_the_judges(scratch):
+    """A program of that version alone is judged, and tried as an export."""
+    card = kforge("prompt", C_PROBLEM, "-p", "opencl").out
+    version = re.search("language: OpenCL C (.)[.](.)", card).groups()
+    guard = f"#if __OPENCL_C_VERSION__ != {''.join(version)}0\n#error\n" \
+        "#endif\n"
+    _, made = export_opencl(scratch, guard + KERNELS)
+    assert "this agrees" in made["example"], made
 
 
 def test_opencl_weights_change_and_calls_repeat(scratch):
@@ -362,7 +373,9 @@ def test_cuda_sources_have_all_they_need(scratch):
 
 def test_nvcc_builds_what_is_exported(scratch):
     out, _ = export_sources(scratch)
-    good("make", "ARCH=sm_90a", cwd=out)
+    done = run("make", "ARCH=sm_90a", cwd=out)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "warning" not in done.stdout + done.stderr, done.stderr
     toolkit = pathlib.Path(shutil.which("nvcc")).resolve().parents[1]
     for source in ("scale_shift.c", "example.c"):
         good("gcc", "-std=c11", *WARNINGS, "-I.", "-isystem",

@@ -87,6 +87,9 @@ CASES = {
               "forward returned 2 tensors, and the problem's returns 1"),
     "exception": (body("y = x @ x", "return y"), "runtime_error",
                   "exception", "solution.py, line 12, in forward: y = x @ x"),
+    # No processor has that: it is the program's own.
+    "trouble": (body("raise RuntimeError('CUDA error: unknown error')"),
+                "runtime_error", "exception", "CUDA error: unknown error"),
     "exits": (body("import sys", "sys.exit(0)"), "runtime_error", "exited",
               "sys.exit(0)"),
     "ends": (body("import os", "os._exit(3)"), "runtime_error", "exited",
@@ -175,7 +178,7 @@ def test_outputs_of_another_kind(scratch):
 
 
 def test_what_goes_wrong_names_the_programs_line(scratch):
-    check("exception", "exits", "ends", "crash", "hang")
+    check("exception", "trouble", "exits", "ends", "crash", "hang")
 
 
 def test_files_that_are_no_program(scratch):
@@ -240,6 +243,92 @@ def test_a_form_that_is_not_there_is_named(scratch):
                     FORMS / "solution.py")
     assert result.status == EXIT["input"], result
     assert 'no form "triton"' in result.err and "torch" in result.err, result
+
+
+HINT = "this looks like a program for {0}: say --platform {0}"
+
+
+def test_a_module_for_another_platform_gets_a_hint(scratch):
+    rows = {
+        "triton": ("import triton_lang as x\nfrom triton import jit\n" +
+                   SOLUTION, True),
+        "cuda": (body("x = x.cuda()", f"return {RIGHT}"), True),
+        "device": (body("x = torch.empty(1, device='cuda')", "return x"),
+                   True),
+        "inline": ("cuda_sources = ['']\nraise IndexError('no arch')\n" +
+                   SOLUTION, True),
+        "wrong": ("raise IndexError('no arch')\n" + SOLUTION, False),
+        "either": ("if torch.cuda.is_available(): x = x.cuda()\n" + SOLUTION,
+                   False),
+        "right": ("# It needs no .cuda().\n" + SOLUTION, False),
+    }
+    source = scratch / "solution.py"
+    for name, (text, hinted) in rows.items():
+        source.write_text(text)
+        result = kforge("verify", *FAST, "--json", PROBLEM, source)
+        told = result.json()
+        assert (told["state"] == "correct") == (name == "right"), result
+        assert told["text"].endswith(HINT.format("cuda") + "\n") == hinted, (
+            name, result)
+    source.write_text(rows["cuda"][0])
+    result = kforge("verify", *FAST, PROBLEM, source)
+    assert HINT.format("cuda") + "\n" in result.out, result
+    result = kforge("verify", *FAST, "-p", "cpu", PROBLEM, source)
+    assert "this looks like" not in result.out, result
+
+
+def test_compare_and_profile_give_the_same_hint(scratch):
+    hint, here = HINT.format("cuda") + "\n", scratch / "here.py"
+    there = scratch / "there.py"
+    here.write_text(SOLUTION)
+    there.write_text(body("x = x.cuda()", f"return {RIGHT}"))
+    for command in (("compare", here, there), ("compare", there, here),
+                    ("profile", there)):
+        words = (command[0], PROBLEM, *command[1:])
+        told = kforge(*words, "--json").json()
+        assert told["verdict"]["text"].endswith(hint), told
+        assert told.get("incorrect", str(there)) == str(there), told
+        for more in ((), ("-p", "cpu")):
+            result = kforge(*words, *more)
+            assert (hint in result.out) == (not more), result
+
+
+def test_texts_for_another_platform_get_a_hint(scratch):
+    cuda = "__global__ void scale(float *x) { *x *= 2; }\n"
+    rows = {"program.c": (cuda, "cuda"),
+            "reply.md": (f"So:\n\n```cuda\n{cuda}```\n", "cuda"),
+            "host.c": ("#include <CL/cl.h>\n", "opencl"),
+            "quoted.c": (f"/* of {cuda} */\nint kf_backward(void);\n", None),
+            "plain.c": ("int kf_backward(void) { return 0; }\n", None)}
+    for name, (text, platform) in rows.items():
+        (scratch / name).write_text(text)
+        for command in ("verify", "profile"):
+            result = kforge(command, C_PROBLEM, scratch / name)
+            assert "generation_failure" in result.out, result
+            assert ("this looks like" in result.out) == bool(platform), result
+            assert not platform or HINT.format(platform) in result.out, result
+
+
+def test_files_of_another_platform_get_a_hint(scratch):
+    for name in ("solution.cu", "kernels.cl", "host.c", "notes.txt"):
+        (scratch / name).write_text("/* nothing */\n")
+    (scratch / "folder").mkdir()
+    (scratch / "folder" / "program.cu").write_text("/* nothing */\n")
+    rows = ((("solution.cu",), "cuda"), (("kernels.cl", "host.c"), "opencl"),
+            (("folder",), "cuda"), (("notes.txt",), None),
+            (("gone.cu",), None))
+    for names, platform in rows:
+        files = [scratch / name for name in names]
+        for command in ("verify", "compare", "profile"):
+            if command == "compare" and len(files) == 1:
+                files *= 2
+            result = kforge(command, C_PROBLEM, *files)
+            assert result.status == EXIT["input"], result
+            assert len(result.err.strip().splitlines()) == 1, result
+            assert ("this looks like" in result.err) == bool(platform), result
+            assert not platform or HINT.format(platform) in result.err, result
+    result = kforge("verify", "-p", "cpu", C_PROBLEM, scratch / "solution.cu")
+    assert "this looks like" not in result.err, result
 
 
 def test_a_problem_in_c_wants_a_program_in_c(scratch):
@@ -313,6 +402,19 @@ def test_a_run_asks_for_the_form_and_judges_it(scratch):
                     "--model", f"exec:cat > /dev/null; cat {reply}",
                     "--json", cwd=scratch, timeout=300)
     assert states(result) == ["correct"], result
+
+
+def test_a_run_is_told_of_a_module_for_another_platform(scratch):
+    source = body("x = x.cuda()", f"return {RIGHT}")
+    reply = scratch / "reply.md"
+    reply.write_text(f"One pass.\n\n```python solution.py\n{source}```\n")
+    result = kforge("run", PROBLEM, "--form", "torch", "--attempts", "1",
+                    "--calls", "40", "--baseline", "none", "--threads", "1",
+                    "--model", f"exec:cat > /dev/null; cat {reply}",
+                    "--out", scratch / "run", timeout=300)
+    assert "this looks like a program for cuda, and" in result.err, result
+    shown = kforge("show", scratch / "run", "1", "--json").out
+    assert "cuda: write one for the platform cpu" in shown, shown
 
 
 if __name__ == "__main__":

@@ -476,6 +476,81 @@ def test_a_job_that_kills_its_judges_is_given_up(scratch):
     assert run.err.count("died 2 times") == 1, run
 
 
+def stop(process):
+    process.send_signal(signal.SIGINT)
+    return finish(process)
+
+
+def test_a_job_that_is_still_being_copied_is_waited_for(scratch):
+    """In the order of names, as what copies folders goes: job.json before the
+    program, and the problem last."""
+    whole = job(scratch / "whole", problem="problem/axpby")
+    copied_problem(whole)
+    process = start("judge", scratch / "jobs", "--watch", "--jobs", "1", "-v")
+    late = scratch / "jobs" / "late"
+    late.mkdir(parents=True)
+
+    def bring(name):
+        (late / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(whole / name, late / name)
+        # It has looked for jobs since: this one is judged, and late is not.
+        other = job(scratch / "jobs" / f"after-{pathlib.Path(name).name}")
+        wait_for((other / "result.json").exists, "the job that came later")
+        return sorted(path.name for path in late.iterdir())
+
+    assert bring("job.json") == ["job.json"]
+    assert bring("program.c") == ["job.json", "program.c"]
+    assert "error.json" not in bring("problem/axpby/problem.json")
+    bring("problem/axpby/reference.c")
+    wait_for((late / "result.json").exists, "the job that is whole now")
+    assert result(late)["verdict"]["state"] == "correct"
+    run = stop(process)
+    assert run.err.count("not all of its files are there yet") == 1, run
+    assert "there is no file" not in run.err, run
+
+
+def test_a_job_that_is_renamed_while_it_comes_is_one_job(scratch):
+    coming = job(scratch / "jobs" / "coming")
+    (coming / "program.c").rename(scratch / "program.c")
+    process = start("judge", scratch / "jobs", "--watch", "--jobs", "1")
+    first = job(scratch / "jobs" / "first")
+    wait_for((first / "result.json").exists, "another job")
+    (scratch / "program.c").rename(coming / "program.c.new")
+    coming.rename(scratch / "jobs" / ".hidden")
+    second = job(scratch / "jobs" / "second")
+    wait_for((second / "result.json").exists, "a job that came later")
+    hidden = scratch / "jobs" / ".hidden"
+    (hidden / "program.c.new").rename(hidden / "program.c")
+    hidden.rename(scratch / "jobs" / "whole")
+    wait_for((scratch / "jobs" / "whole" / "result.json").exists, "its result")
+    run = stop(process)
+    names = [line.split()[0].rsplit("/", 1)[-1]
+             for line in run.out.splitlines()[1:]]
+    assert sorted(names) == ["first", "second", "whole"], run
+
+
+def test_folders_with_a_dot_are_not_looked_into(scratch):
+    hidden = job(scratch / "jobs" / ".one")
+    process = start("judge", scratch / "jobs", "--watch", "--jobs", "1")
+    other = job(scratch / "jobs" / "other")
+    wait_for((other / "result.json").exists, "the other job")
+    assert not (hidden / "lock").exists()
+    hidden.rename(scratch / "jobs" / "one")
+    wait_for((scratch / "jobs" / "one" / "result.json").exists, "its result")
+    stop(process)
+
+
+def test_without_watch_what_is_not_there_is_told_at_once(scratch):
+    folder = job(scratch / "one")
+    (folder / "program.c").rename(scratch / "program.c")
+    run = kforge("judge", folder)
+    assert run.status == EXIT["not_all"] and "program.c" in run.err, run
+    assert (folder / "error.json").exists()
+    (scratch / "program.c").rename(folder / "program.c")
+    assert kforge("judge", folder).status == 0
+    assert not (folder / "error.json").exists()
+
+
 def test_a_reader_that_leaves_ends_it_quietly(_):
     process = converse(*LINES, "--jobs", "1")
     say(process, request(1))

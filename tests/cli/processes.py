@@ -13,7 +13,8 @@ from harness import DATA, PROBLEM, finish, kforge, run_tests, start
 
 SOLUTION = (DATA / "forms" / "solution.py").read_text()
 TIMED = ("--baseline", "none", "--threads", "1", "--json", "-v", "-v")
-READY = re.compile(r"process (\d+) of the candidate ready in ([\d.]+) ms")
+READY = re.compile(r"process (\d+) of the candidate(, forked,)? ready in "
+                   r"([\d.]+) ms")
 GIVEN_UP = "are forked from is given up"
 FORKED = "processes of the candidate will be forked"
 NONE = "no process to fork"
@@ -108,6 +109,7 @@ def test_processes_are_forked(scratch):
     assert several(err), err
     assert verdict["sandbox"] != "weak" and NONE not in err, err
     assert err.count(FORKED) == 1 and GIVEN_UP not in err, err
+    assert all(forked for _, forked, _ in READY.findall(err)), err
     assert verdict["memory_bytes_peak"] > 0, verdict
 
 

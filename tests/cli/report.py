@@ -2,6 +2,7 @@
 """kforge report: what runs came to."""
 
 import json
+import sqlite3
 import sys
 
 from harness import (C_PROBLEM, EXIT, kforge, reply, run_tests, script_model)
@@ -34,6 +35,82 @@ def test_states_and_figures(scratch):
     assert "| 3 | 1 of 1 |" in text, text
 
 
+def set_verdict(run, **members):
+    """As a device would have told it."""
+    with sqlite3.connect(run / "run.db") as db:
+        verdict, = db.execute("SELECT verdict FROM attempt "
+                              "WHERE state = 'correct'").fetchone()
+        db.execute("UPDATE attempt SET verdict = ? WHERE state = 'correct'",
+                   (json.dumps({**json.loads(verdict), **members}),))
+
+
+def cells(text, begins):
+    row, = (line for line in text.splitlines() if line.startswith(begins))
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def words(ns):
+    """A time as the tables have it."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1)):
+        if ns >= scale:
+            return f"{ns / scale:.3g} {unit}"
+    return "-"
+
+
+def test_json_has_each_figure_of_the_table(scratch):
+    run = make_run(scratch, "run", ["wrong.c", "good.c"])
+    verdict = kforge("show", run, 2, "--json").json()["verdict"]
+    about = {"version": "2.11.0", "driver": "610.43", "launches": 3,
+             "memory_bytes_peak": 9_500_000_000, "eager_tf32_ns": 1.5e6,
+             "compile_tf32_ns": 1.25e6}
+    set_verdict(run, baseline="eager", baseline_about=about,
+                baseline_ways={"eager": 2e6, "compile": 4e6})
+    told = kforge("report", run, "--json").json()["runs"][0]["problems"][0]
+    best = told["best"]
+    name, marks, attempt, time, baseline, eager, compiled, faster, interval = \
+        cells(kforge("report", run).out, "| `scale_shift` | m c")
+    assert (name, marks) == (f"`{told['problem']}`", " ".join(told["states"]))
+    assert attempt == str(best["attempt"]) == "2", best
+    assert time == words(best["time_ns"]), (time, best)
+    assert baseline.startswith(
+        f"{best['baseline']} {words(best['baseline_ns'])} ("), baseline
+    assert best["baseline_about"] == about, best
+    assert best["baseline_ways"] == {"eager": 2e6, "compile": 4e6}, best
+    for word in ("torch 2.11.0", "driver 610.43", "3 launches", "9.5 GB",
+                 "eager 1.5 ms and torch.compile 1.25 ms"):
+        assert word in baseline, (word, baseline)
+    for cell, key in ((eager, "eager"), (compiled, "compile"),
+                      (faster, "faster")):
+        assert cell == f"{told[key]:.2f}x", (cell, told)
+    assert interval == (
+        f"{best['speedup']['low']:.2f} to {best['speedup']['high']:.2f}" +
+        ("" if best["conclusive"] else " ~")), (interval, best)
+    for key in ("time_ns", "baseline_ns", "conclusive", "kernelbench_good",
+                "memory_bytes_peak"):
+        assert best[key] == verdict[key], (key, best)
+    assert best["speedup"] == {
+        key: verdict["speedup"][key] for key in best["speedup"]}, best
+    assert [(a["attempt"], a["state"], a["kernelbench_good"])
+            for a in told["attempts"]] == [
+                (1, "mismatch", False), (2, "correct", True)], told
+
+
+def test_json_of_what_was_judged_again(scratch):
+    run = make_run(scratch, "run", ["good.c"], "--rejudge", "1")
+    told = kforge("report", run, "--json").json()["runs"][0]["problems"][0]
+    again, = told["judged_again"]
+    _, number, place, first, time, ratio, interval = \
+        cells(kforge("report", run).out, "| `scale_shift` | 1 | 1 of 1")
+    assert number == str(again["attempt"]), again
+    assert place == f"{again['place']} of {again['of']}", again
+    assert first == f"{again['at_first']:.2f}x", (first, again)
+    assert time == words(again["time_ns"]), (time, again)
+    assert ratio == f"{again['speedup']:.2f}x", (ratio, again)
+    assert interval == f"{again['low']:.2f} to {again['high']:.2f}" + (
+        "" if again["conclusive"] else " ~"), (interval, again)
+    assert told["best"]["time_ns"] == again["time_ns"], told
+
+
 def test_the_memory_bound_and_its_median(scratch):
     run = make_run(scratch, "run", ["good.c", "wrong.c"])
     told = kforge("report", run, "--json").json()["runs"][0]
@@ -58,6 +135,7 @@ def test_the_memory_bound_and_its_median(scratch):
     none = make_run(scratch / "more", "none", ["wrong.c"])
     told = kforge("report", none, "--json").json()["runs"][0]
     assert told["problems"][0]["memory_bound"] is None, told
+    assert told["problems"][0]["best"] is None, told
     assert "memory bound" not in kforge("report", none).out
     both = kforge("report", "--merge", run, none, "--json").json()["runs"][0]
     assert both["memory_share"]["all"]["problems"] == 1, both
@@ -104,8 +182,10 @@ def test_several_runs_one_after_the_other(scratch):
     assert [t["problems"][0]["states"] for t in told] == [["m"], ["c"]], told
     text = kforge("report", one, two).out
     assert text.index(str(one)) < text.index(str(two))
-    # Without a baseline there are no ratios, and no shares of them.
-    assert "| 1 | 0 of 1 | 0 of 1 | | | | | |" in text, text
+    # Of no correct program none is fast; without a baseline nobody knows.
+    assert ("| 1 | 0 of 1 | 0 of 1 | eager | 0.00 | 0.00 | 0.00 | | |" in
+            text), text
+    assert told[0]["by_attempt"][0]["compile"]["fast_1"] == 0, told
     assert "| 1 | 1 of 1 | 1 of 1 | | | | | |" in text, text
     assert told[1]["problems"][0]["faster"] is None
     assert told[1]["by_attempt"][0]["faster"]["fast_1"] is None

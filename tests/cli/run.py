@@ -56,6 +56,31 @@ def test_each_prompt_carries_what_went_wrong(scratch):
     assert "elements are wrong" in third and "expected, got" in third, third
 
 
+def test_a_program_for_another_platform_is_told_so(scratch):
+    cuda = "__global__ void scale(float *x) { *x *= 2; }\n"
+    good = (DATA / "good.c").read_text()
+    opencl = good + "__kernel void scale(__global float *x) {}\n"
+    rows = ((f"One.\n\n```cuda kernels.cu\n{cuda}```\n", "cuda"),
+            (f"Two.\n\n```c program.c\n{cuda}```\n", "cuda"),
+            (f"Three.\n\n```c program.c\n{opencl}```\n", "opencl"),
+            (f"Four: {cuda}", None),
+            (f"Five.\n\n```c program.c\n// {cuda}int x = y;\n```\n", None),
+            (reply("broken.c"), None), (reply("good.c"), None))
+    result = run(scratch, script_model(scratch, [text for text, _ in rows]),
+                 "-n", str(len(rows)))
+    assert states(result) == ["generation_failure"] * 2 + [
+        "compilation_failure"] + ["generation_failure"] * 2 + [
+        "compilation_failure", "correct"], result
+    hint = "this looks like a program for {}: write one for the platform cpu"
+    for number, (_, there) in enumerate(rows[:-1], 1):
+        prompt = kforge("show", scratch / "run", str(number + 1)).out
+        assert ("this looks like" in prompt) == bool(there), (number, prompt)
+        assert not there or hint.format(there) in prompt, (number, prompt)
+        told = (f"{number}/{len(rows)}: this looks like a program for {there},"
+                " and the run's --platform is cpu")
+        assert (told in result.err) == bool(there), (number, result)
+
+
 def test_without_a_correct_program_the_status_tells(scratch):
     result = run(scratch, script_model(scratch, [reply("wrong.c")]), "-n", "1")
     assert result.status == EXIT["not_all"], result

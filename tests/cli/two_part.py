@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of two parts, kernels and host.c, on an OpenCL device."""
+"""Programs of two parts, kernels and host.c, on an OpenCL device: the first, or
+that which KF_OPENCL_DEVICE names."""
 
 import json
 import os
@@ -10,7 +11,10 @@ from harness import DATA, EXIT, ROOT, kforge, run_tests, states
 PROBLEM = ROOT / "problems" / "c" / "axpby"
 PARTS = DATA / "two_part"
 FILES = (PARTS / "kernels.cl", PARTS / "host.c")
-ON = ("--platform", "opencl", "--set", "COUNT=10007")
+# "opencl:1": that device and no other.
+DEVICE = os.environ.get("KF_OPENCL_DEVICE", "opencl")
+ON = ("--platform", DEVICE, "--set", "COUNT=10007")
+REAL = os.environ.get("KF_DEVICE") == "real"
 FAST = ("--baseline", "none", "--calls", "20")
 
 
@@ -28,6 +32,59 @@ def test_a_program_is_judged_from_its_two_files(scratch):
     plan = verdict["evidence"]["plan"]
     assert [op["launch"] for op in plan] == ["axpby"], plan
     assert plan[0]["grid"] == [40, 1, 1], plan
+
+
+def card():
+    """The lines of the device's card, by name."""
+    text = kforge("prompt", *ON, PROBLEM).out
+    return dict(line[2:].split(": ", 1) for line in text.splitlines()
+                if line.startswith("- ") and ": " in line)
+
+
+def judged_with(scratch, old, new, kernels=FILES[0].read_text(),
+                host=FILES[1].read_text()):
+    """What axpby's kernel gets when it computes in another way."""
+    assert old in kernels, kernels
+    (scratch / "kernels.cl").write_text(kernels.replace(old, new))
+    (scratch / "host.c").write_text(host)
+    return kforge("verify", *ON, *FAST, "--json", PROBLEM, scratch).json()
+
+
+def test_the_language_is_told_to_writers_and_of_the_program(scratch):
+    language = card()["language"].split(" (")[0]
+    assert language.startswith("OpenCL C "), language
+    guard = f"#if __OPENCL_C_VERSION__ != {language[-3]}{language[-1]}0\n" \
+        "#error another version\n#endif\n"
+    verdict = judged_with(scratch, "__kernel", guard + "__kernel")
+    assert verdict["state"] == "correct", verdict
+    assert verdict["compiler"].endswith(", " + language), verdict
+    (scratch / "kernels.cl").write_text("no program\n")
+    refused = kforge("verify", *ON, *FAST, "--json", PROBLEM, scratch).json()
+    assert refused["state"] == "compilation_failure", refused
+    assert refused["compiler"].endswith(", " + language), refused
+
+
+def test_what_the_card_says_of_the_language_is_so(scratch):
+    """Where it says no the program is refused, by its compiler; a vendor's may
+    know more than its device says."""
+    told = card()
+    rows = (
+        ("double (cl_khr_fp64)", "cl_khr_fp64",
+         "(float)((double)alpha * x[i] + (double)beta * y[i])"),
+        ("half (cl_khr_fp16)", "cl_khr_fp16",
+         "alpha * x[i] + beta * y[i] + (float)((half)x[i] - (half)x[i])"),
+        ("sub-groups (cl_khr_subgroups)", "cl_khr_subgroups",
+         "alpha * x[i] + beta * y[i] + "
+         "0 * sub_group_reduce_max(get_sub_group_local_id())"),
+    )
+    for line, extension, words in rows:
+        verdict = judged_with(
+            scratch, "alpha * x[i] + beta * y[i]", words,
+            f"#ifdef {extension}\n#pragma OPENCL EXTENSION {extension} : "
+            f"enable\n#endif\n{FILES[0].read_text()}")
+        wanted = ["correct"] if told[line] == "yes" else \
+            ["compilation_failure", "correct"][:2 if REAL else 1]
+        assert verdict["state"] in wanted, (line, told[line], verdict)
 
 
 def test_a_mistake_in_a_launch_is_told(scratch):
@@ -116,7 +173,7 @@ def test_a_built_program_is_there(scratch):
 def devices():
     listed = kforge("platforms", "--json").json()
     return [d["id"] for p in listed if p["name"] == "opencl"
-            for d in p["devices"]]
+            for d in p["devices"] if d["id"].startswith(DEVICE)]
 
 
 if not devices() and "opencl" not in os.environ.get("KF_MUST_RUN", ""):

@@ -869,6 +869,85 @@ static void test_refusals_help_the_writer(void **state)
 	}
 }
 
+/* One argument of axpb(x, y, a, b, n), as wide as it is to be. */
+static const struct {
+	const char *parameters;
+	unsigned number;
+	enum kf_arg_kind kind;
+	int64_t value;
+	const char *words;		/* NULL: it is taken */
+} kinds[] = {
+	{ "none \naxpb iiffi\n", 3, KF_ARG_INT, 2, "argument 3: the kernel takes "
+	  "a float (.f32 in PTX), and host.c passes KF_I32; pass KF_F32" },
+	{ "axpb iiffi\n", 5, KF_ARG_FLOAT, 2, "argument 5: the kernel takes an "
+	  "integer of 64 bits or a pointer, and host.c passes KF_F64; pass "
+	  "KF_I64 or KF_BUF" },
+	{ "axpb iiiii\n", 4, KF_ARG_FLOAT, 2, "takes an integer of 32 bits, "
+	  "and host.c passes KF_F32; pass KF_I32" },
+	{ "axpb ppffd\n", 5, KF_ARG_INT, 2, "takes a double (.f64 in PTX), and "
+	  "host.c passes KF_I64; pass KF_F64" },
+	{ "axpb ppffd\n", 5, KF_ARG_BUFFER, 0, "host.c passes KF_BUF; pass "
+	  "KF_F64" },
+	{ "axpb ppffi\n", 2, KF_ARG_INT, 2, "takes a pointer, and host.c "
+	  "passes KF_I64; pass KF_BUF" },
+	/* The same bytes: 0.0f, and no pointer. */
+	{ "axpb ppffi\n", 3, KF_ARG_INT, 0, NULL },
+	{ "axpb ppffi\n", 2, KF_ARG_INT, 0, NULL },
+	/* An integer may be an address, and most compilers do not tell. */
+	{ "axpb iiffi\n", 5, KF_ARG_BUFFER, 0, NULL },
+	{ "axpb iiffi\n", 2, KF_ARG_INT, 2, NULL },
+	{ "axpb iiffi\n", 3, KF_ARG_BYTES, 2, NULL },
+	{ "axpb ?????\n", 3, KF_ARG_INT, 2, NULL },
+	/* Not known for certain. */
+	{ NULL, 3, KF_ARG_INT, 2, NULL },
+	{ "axp iiffi\naxpby iiffi\n", 3, KF_ARG_INT, 2, NULL },
+	{ "axpb iiffii\n", 3, KF_ARG_INT, 2, NULL },
+	{ "axpb iiffi", 3, KF_ARG_INT, 2, NULL },
+	{ "axpb\n\n \niiffi", 3, KF_ARG_INT, 2, NULL },
+	{ "", 3, KF_ARG_INT, 2, NULL },
+};
+
+static void pass_as(struct kf_plan_arg *arg, enum kf_arg_kind kind,
+		    int64_t value)
+{
+	float f32 = (float)value;
+	double f64 = (double)value;
+
+	arg->kind = kind;
+	arg->place = (struct kf_plan_place) { IN, 0 };
+	if (kind == KF_ARG_BYTES)
+		arg->data = kf_alloc(arg->bytes);
+	else if (kind != KF_ARG_FLOAT)
+		memcpy(arg->value, &value, sizeof(value));
+	else if (arg->bytes == sizeof(f32))
+		memcpy(arg->value, &f32, sizeof(f32));
+	else
+		memcpy(arg->value, &f64, sizeof(f64));
+}
+
+static void test_numbers_of_another_kind_are_refused(void **state)
+{
+	for (size_t i = 0; i < KF_COUNT(kinds); i++) {
+		struct kf_err err = { 0 };
+		struct kf_plan_op *op;
+		struct world w;
+
+		world_init(&w, *state);
+		w.parameters = kinds[i].parameters;
+		op = plan_launch(&w.plans.forward, "axpb", 4, 256);
+		args_of_axpb(op, 5);
+		pass_as(&op->arg[kinds[i].number - 1], kinds[i].kind,
+			kinds[i].value);
+		if (world_load(&w, &err))
+			fail_msg("row %zu: %s", i, err.text);
+		if (kinds[i].words ? !strstr(w.refused, kinds[i].words)
+				   : w.refused[0] != '\0')
+			fail_msg("row %zu, \"%s\", not: %s", i, w.refused,
+				 kinds[i].words ? kinds[i].words : "");
+		world_release(&w);
+	}
+}
+
 static void test_code_for_another_device_is_trouble_of_ours(void **state)
 {
 	static const char other[4096] = "\x7f" "ELF, but not of a device";
@@ -1543,6 +1622,7 @@ static const struct CMUnitTest cases[] = {
 	CASE(prepare_may_not_write_to_weights),
 	CASE(prepare_may_not_write_behind_what_it_keeps),
 	CASE(refusals_help_the_writer),
+	CASE(numbers_of_another_kind_are_refused),
 	CASE(code_for_another_device_is_trouble_of_ours),
 	CASE(rubbish_is_trouble_of_ours),
 	CASE(more_scratch_than_allowed_is_refused),
@@ -1607,7 +1687,7 @@ static bool fixture_init(struct fixture *f, bool standin)
 	*f = (struct fixture) { .driver = kf_driver_by_name("cuda"),
 				.standin = standin };
 	use_standin(standin);
-	if (kf_driver_find(f->driver, &f->info, 1, false, &count, &err)) {
+	if (kf_driver_find(f->driver, &f->info, 1, NULL, &count, &err)) {
 		fprintf(stderr, "# %s\n", err.text);
 		return false;
 	}

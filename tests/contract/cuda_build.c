@@ -5,6 +5,8 @@
  */
 #include "cuda_world.h"
 
+#include <sys/stat.h>
+
 #include "platform/cuda/cuda.h"
 
 #define SOURCE_BYTES 4096
@@ -164,9 +166,26 @@ static void test_errors_have_names_and_lines(void **state)
 		  { "host.c:1:", "error:" } },
 		{ "oh dear\n", "int kf_forward(void) { return x; }\n",
 		  { "kernels.cu:1: error:", "host.c:1:", "error:" } },
+		/* nvcc would not compile it either. */
+		{ "float f(float x) { return 2 * x; }\n"
+		  "extern \"C\" __global__ void k(float *y)\n{\n"
+		  "y[0] = f(y[1]); }\n", good_host,
+		  { "kernels.cu:1: error: A function without execution space "
+		    "annotations" } },
 		{ "#include <vector>\n", good_host,
 		  { "kernels.cu:1: ", "error: cannot open source file "
 		    "\"vector\"" } },
+		{ "#include <cuda_fp16.h>\n#include <limits>\n", good_host,
+		  { "kernels.cu:2: error: <limits> is the host's; for kernels "
+		    "there is <cuda/std/limits>, with cuda::std:: for std::\n",
+		    "kernels.cu:2: ", "cannot open source file" } },
+		{ "\n# include <cub/cub.cuh>\n", good_host,
+		  { "kernels.cu:2: error: <cub/cub.cuh> has functions of the "
+		    "host, which NVRTC does not compile: include what is used "
+		    "of <cub/block/...>", "error: " } },
+		{ "#include <thrust/device_vector.h>\n", good_host,
+		  { "kernels.cu:1: error: <thrust/device_vector.h> is for code "
+		    "of the host; for kernels there are ", "error: " } },
 		{ "extern \"C\" __global__ void k() {\n"
 		  "__shared__ float s[80000]; s[threadIdx.x] = clock();\n"
 		  "__syncthreads(); if (s[5] == 3) __trap(); }\n", good_host,
@@ -254,6 +273,173 @@ static void test_a_missing_compiler_is_our_trouble(void **state)
 	unsetenv("KFORGE_NVRTC");
 }
 
+/* --- where headers lie ---------------------------------------------------- */
+
+struct seen { const char *part; bool found, writable; };
+
+static void note_path(void *arg, const char *path, bool writable)
+{
+	struct seen *seen = arg;
+
+	if (strstr(path, seen->part)) {
+		seen->found = true;
+		seen->writable = writable;
+	}
+}
+
+static void add_line(void *arg, const char *line)
+{
+	kf_buf_printf(arg, "%s\n", line);
+}
+
+/* NULL unless there is a line that begins with folder and ends so. */
+static const char *line_of(const struct kf_buf *lines, const char *folder,
+			   const char *end)
+{
+	char *line = kf_format("%s%s\n", folder, end);
+	const char *found = strstr(kf_buf_str(lines), line);
+
+	free(line);
+	return found;
+}
+
+static void write_below(const char *folder, const char *path, const char *text)
+{
+	char *whole = kf_path_join(folder, path), *slash;
+
+	slash = strrchr(whole, '/');
+	*slash = '\0';
+	assert_int_equal(kf_mkdir_p(whole, NULL), KF_OK);
+	*slash = '/';
+	write_text(whole, text);
+	free(whole);
+}
+
+/* NULL: not set. What it was before is the caller's. */
+static char *swap_variable(const char *name, const char *value)
+{
+	const char *before = getenv(name);
+	char *was = before ? kf_strdup(before) : NULL;
+
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+	return was;
+}
+
+/* Its libraries lie below lib/TRIPLE, its headers where all do. */
+static void test_a_distributions_headers_are_found(void **state)
+{
+	struct builder *b = *state;
+	char *system = path_in(&b->f, "usr");
+	char *nvrtc = kf_path_join(system, "lib/x86_64-linux-gnu/libnvrtc.so");
+	char *ptxas = kf_path_join(system, "bin/ptxas"), *found;
+	struct kf_buf lines = { .max = 4096 };
+
+	write_below(system, "lib/x86_64-linux-gnu/libnvrtc.so", "");
+	write_below(system, "include/mma.h", "");
+	write_below(system, "bin/ptxas", "");
+	assert_int_equal(chmod(ptxas, 0755), 0);
+	kf_cuda_header_folders(nvrtc, add_line, &lines);
+	assert_non_null(line_of(&lines, system, "/include"));
+	found = kf_cuda_assembler_path(nvrtc);
+	assert_string_equal(found, ptxas);
+	kf_buf_release(&lines);
+	free(found);
+	free(ptxas);
+	free(nvrtc);
+	free(system);
+}
+
+static const char with_cute[] =
+	"#include <cute/tensor.hpp>\n"
+	"extern \"C\" __global__ void k(float *y) {\n"
+	"auto t = cute::make_tensor(cute::make_gmem_ptr(y),\n"
+	"	cute::make_shape(cute::Int<4>{}, cute::Int<8>{}));\n"
+	"t(threadIdx.x, 5) = cute::size(t); }\n";
+
+/* Like CuTe in that its functions say nothing of where they run. */
+static const char like_cute[] =
+	"#pragma once\nnamespace cute {\n"
+	"template <int n> struct Int {};\n"
+	"struct tensor { float *p; float &operator()(int i, int k)\n"
+	"{ return p[4 * k + i]; } };\n"
+	"inline float *make_gmem_ptr(float *p) { return p; }\n"
+	"template <int m, int n> int make_shape(Int<m>, Int<n>)\n"
+	"{ return m * n; }\n"
+	"inline tensor make_tensor(float *p, int) { return { p }; }\n"
+	"inline float size(tensor) { return 32; }\n}\n";
+
+static void test_cutlass_is_where_its_variable_says(void **state)
+{
+	static const char *const words[] = { "kernel k: ", NULL };
+	static const char *const below[] = { "cutlass", "cutlass/include" };
+	struct builder *b = *state;
+	char *was;
+
+	NEEDS_NVRTC(b);
+	was = swap_variable("CUTLASS_PATH", NULL);
+	write_below(b->f.folder, "cutlass/include/cute/tensor.hpp", like_cute);
+	for (size_t i = 0; i < KF_COUNT(below); i++) {
+		struct seen seen = { "cutlass/include", false, false };
+		char *folder = path_in(&b->f, below[i]);
+
+		free(swap_variable("CUTLASS_PATH", folder));
+		expect_build(b, with_cute, good_host, KF_BUILD_DONE, words);
+		kf_driver_paths(b->f.driver, KF_DRIVER_BUILDER, note_path,
+				&seen);
+		assert_true(seen.found && !seen.writable);
+		free(folder);
+	}
+	free(swap_variable("CUTLASS_PATH", was));
+	free(was);
+}
+
+/* As the Python package has them. */
+static void test_cutlass_is_found_beside_python(void **state)
+{
+	struct builder *b = *state;
+	struct kf_buf lines = { .max = 4096 };
+	char *named = swap_variable("CUTLASS_PATH", NULL);
+	char *was = swap_variable("VIRTUAL_ENV", b->f.folder);
+	char *folder = path_in(&b->f, "lib/python3.11/site-packages/"
+			       "cutlass_library/source");
+
+	write_below(folder, "include/cutlass/cutlass.h", "");
+	kf_cuda_header_folders("/nowhere/lib64/libnvrtc.so", add_line, &lines);
+	assert_non_null(line_of(&lines, folder, "/include"));
+	free(swap_variable("VIRTUAL_ENV", was));
+	free(swap_variable("CUTLASS_PATH", named));
+	kf_buf_release(&lines);
+	free(folder);
+	free(was);
+	free(named);
+}
+
+static void note_cute(void *arg, const char *folder)
+{
+	char *path = kf_path_join(folder, "cute/tensor.hpp");
+
+	*(bool *)arg |= kf_path_exists(path);
+	free(path);
+}
+
+static void test_cute_compiles(void **state)
+{
+	static const char *const words[] = { "kernel k: ", NULL };
+	struct builder *b = *state;
+	bool found = false;
+
+	NEEDS_NVRTC(b);
+	kf_cuda_header_folders("/nowhere/lib64/libnvrtc.so", note_cute, &found);
+	if (!found) {
+		print_message("# no CUTLASS here: set CUTLASS_PATH\n");
+		skip();
+	}
+	expect_build(b, with_cute, good_host, KF_BUILD_DONE, words);
+}
+
 /* --- the log ------------------------------------------------------------ */
 
 static void test_the_log_reads_like_other_compilers(void **state)
@@ -286,6 +472,50 @@ static void test_the_log_reads_like_other_compilers(void **state)
 
 		kf_cuda_log(rows[i].log, &out);
 		assert_string_equal(kf_buf_str(&out), rows[i].want);
+		kf_buf_release(&out);
+	}
+}
+
+static void test_what_to_include_instead(void **state)
+{
+	static const char absent[] = "k.cu:2: catastrophic error: cannot open "
+		"source file \"type_traits\"\n";
+	static const char no_cute[] = "cannot open source file \"cute/a.hpp\"";
+	static const char in_cub[] = "/x/cub/device/y.cuh:3: error: host\n";
+	static const struct { const char *source, *log, *want; } rows[] = {
+		{ "", "", "" },
+		{ "#include <type_traits>", absent, "kernels.cu:1: error: "
+		  "<type_traits> is the host's; for kernels there is "
+		  "<cuda/std/type_traits>" },
+		{ "int x;\n \t# \tinclude\t\"type_traits\"\n", absent,
+		  "kernels.cu:2: error: <type_traits>" },
+		{ "#include <cute/a.hpp>\n", no_cute, "kernels.cu:1: error: "
+		  "<cute/a.hpp> is a part of CUTLASS, which is not found here: "
+		  "CUTLASS_PATH" },
+		{ "#include <cub/block/block_scan.cuh>\n"
+		  "#include <cub/device/device_scan.cuh>\n", in_cub,
+		  "kernels.cu:2: error: <cub/device/device_scan.cuh> is for " },
+		/* It is not to blame, or is not included. */
+		{ "#include <type_traits>\n", in_cub, "" },
+		{ "#include <cub/cub.cuh>\n", absent, "" },
+		{ "#include <cuda/std/type_traits>\n", absent, "" },
+		{ "// #include <type_traits>\n", absent, "" },
+		{ "#include", absent, "" }, { "#include <", absent, "" },
+		{ "#include type_traits\n", absent, "" },
+		{ "#include <thrust/tuple.h>\n", in_cub, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = SOURCE_BYTES };
+		const char *line;
+
+		kf_cuda_hint(rows[i].source, rows[i].log, &out);
+		line = kf_buf_str(&out);
+		if (strncmp(line, rows[i].want, strlen(rows[i].want)) != 0 ||
+		    !rows[i].want[0] != !out.len)
+			fail_msg("row %zu: %s", i, line);
+		assert_true(!out.len || strchr(line, '\n')[1] == '\0');
 		kf_buf_release(&out);
 	}
 }
@@ -332,10 +562,77 @@ static void test_an_assembler_speaks_of_the_source(void **state)
 	}
 }
 
+/* --- parameters --------------------------------------------------------- */
+
+static void test_kernels_parameters_are_read_from_ptx(void **state)
+{
+	static const struct { const char *ptx, *want; } rows[] = {
+		{ "", "" },
+		{ ".visible .entry none()\n{\n", "none \n" },
+		{ ".visible .entry none(\n\n)\n.maxntid 1\n{\n", "none \n" },
+		{ "\t// .globl k\n.visible .entry k(\n"
+		  "\t.param .u64 k_param_0,\n\t.param .f32 k_param_1,\n"
+		  "\t.param .f64 k_param_2,\n\t.param .u32 k_param_3\n)\n",
+		  "k ifdi\n" },
+		{ ".weak .entry _Z1kf(.param .f32 a) .entry b(.param .s64 c)",
+		  "_Z1kf f\nb i\n" },
+		{ ".entry k(\n\t.param .u64 .ptr .global .align 4 a,\n"
+		  "\t.param .align 8 .b8 b[8],\n\t.param .u8 c,\n"
+		  "\t.param .align 2 .b8 d[2],\n\t.param .b32 e,\n"
+		  "\t.param .u16 f,\n\t.param .f16 g\n)", "k p??????\n" },
+		/* No kernels, or not whole. */
+		{ ".visible .func (.param .b32 r) f(.param .f32 a)", "" },
+		{ ".entry", "" }, { ".entry k", "" }, { ".entry (", "" },
+		{ ".entry k(.param .f32 a", "" }, { ".entryk(.param .f32 a)",
+						    "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_buf out = { .max = SOURCE_BYTES };
+
+		kf_cuda_parameters(rows[i].ptx, &out);
+		assert_string_equal(kf_buf_str(&out), rows[i].want);
+		kf_buf_release(&out);
+	}
+}
+
+static const char kinds_kernels[] =
+	"#include <cuda_fp16.h>\n"
+	"struct one { float a; }; struct two { float a; int b; };\n"
+	"enum word { FEW, MANY }; enum class byte : unsigned char { LOW };\n"
+	"extern \"C\" __global__ void k(int i, unsigned u, float f, double d,\n"
+	"	word e, byte e8, bool t, char c, short s, one s1, two s2,\n"
+	"	__half h, __half2 h2, float4 f4) { }\n"
+	"extern \"C\" __global__ void p(float *p, const void *q, long long n,\n"
+	"	void (*f)(int)) { }\n";
+
+static void test_a_pack_tells_what_kernels_take(void **state)
+{
+	static const char *const words[] = { NULL };
+	struct builder *b = *state;
+	char *path = path_in(&b->f, "program.pack");
+	const struct kf_pack_part *part;
+	struct kf_pack pack = { 0 };
+
+	NEEDS_NVRTC(b);
+	expect_build(b, kinds_kernels, good_host, KF_BUILD_DONE, words);
+	assert_int_equal(kf_pack_read(path, 64u << 20, &pack, NULL), KF_OK);
+	part = kf_pack_find(&pack, "parameters");
+	assert_non_null(part);
+	assert_non_null(memmem(part->data, part->len, "k iifdi?????????\n",
+			       17));
+	/* PTX may tell which are pointers. */
+	assert_true(memmem(part->data, part->len, "p iiii\n", 7) ||
+		    memmem(part->data, part->len, "p ppii\n", 7));
+	kf_pack_release(&pack);
+	free(path);
+}
+
 /* --- find --------------------------------------------------------------- */
 
 static size_t find_all(const struct builder *b, struct kf_device_info *info,
-		       size_t max, bool measure)
+		       size_t max, const char *measure)
 {
 	struct kf_err err = { 0 };
 	size_t count = 0;
@@ -359,12 +656,14 @@ static void test_devices_are_described(void **state)
 
 	use_standin(true);
 	unsetenv("CUDA_VISIBLE_DEVICES");
-	assert_int_equal(find_all(b, info, 4, true), 2);
+	assert_int_equal(find_all(b, info, 4, "cuda:1"), 2);
 	assert_string_equal(info[0].id, "cuda:0");
 	assert_string_equal(info[1].id, "cuda:1");
 	assert_string_equal(info[1].name, "Stand-in 1");
 	assert_string_equal(info[1].arch, "sm_90a");
 	assert_int_equal(info[1].units, 4);
+	assert_true(info[1].ceiling.bytes_per_s > 0);
+	assert_true(info[0].ceiling.bytes_per_s == 0);
 	for (size_t i = 0; i < KF_COUNT(words); i++)
 		if (!strstr(kf_buf_str(&info[1].card), words[i]))
 			fail_msg("no \"%s\" in: %s", words[i],
@@ -372,7 +671,7 @@ static void test_devices_are_described(void **state)
 	for (size_t i = 0; i < 2; i++)
 		kf_device_info_release(&info[i]);
 	/* There is room for one. */
-	assert_int_equal(find_all(b, info, 1, false), 1);
+	assert_int_equal(find_all(b, info, 1, NULL), 1);
 	kf_device_info_release(&info[0]);
 	use_standin(false);
 }
@@ -394,7 +693,7 @@ static void test_hidden_devices_stay_hidden(void **state)
 		size_t count;
 
 		setenv("CUDA_VISIBLE_DEVICES", rows[i].visible, 1);
-		count = find_all(b, info, 4, false);
+		count = find_all(b, info, 4, NULL);
 		assert_int_equal(count, rows[i].count);
 		if (count)
 			assert_string_equal(info[0].id, rows[i].first);
@@ -413,7 +712,7 @@ static void test_no_driver_is_no_device(void **state)
 	struct kf_err err = { 0 };
 
 	setenv("KFORGE_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
-	assert_int_equal(find_all(b, info, 1, false), 0);
+	assert_int_equal(find_all(b, info, 1, NULL), 0);
 	assert_int_equal(kf_driver_open(b->f.driver, "cuda:0", MEMORY_MAX,
 					&dev, &err), KF_E_UNAVAIL);
 	assert_null(dev);
@@ -435,7 +734,7 @@ static void test_a_broken_driver_is_told(void **state)
 	size_t count = 0;
 
 	setenv("KFORGE_CUDA_DRIVER", "libm.so.6", 1);
-	assert_int_equal(kf_driver_find(b->f.driver, info, 1, false, &count,
+	assert_int_equal(kf_driver_find(b->f.driver, info, 1, NULL, &count,
 					&err), KF_E_UNAVAIL);
 	assert_non_null(strstr(err.text, "has no cuInit: install a driver"));
 	assert_int_equal(count, 0);
@@ -443,18 +742,6 @@ static void test_a_broken_driver_is_told(void **state)
 }
 
 /* --- what sandboxes show -------------------------------------------------- */
-
-struct seen { const char *part; bool found, writable; };
-
-static void note_path(void *arg, const char *path, bool writable)
-{
-	struct seen *seen = arg;
-
-	if (strstr(path, seen->part)) {
-		seen->found = true;
-		seen->writable = writable;
-	}
-}
 
 static void test_the_runner_is_shown_the_driver(void **state)
 {
@@ -480,7 +767,7 @@ static void test_the_loaders_first_choice_is_ours(void **state)
 	setenv("LD_LIBRARY_PATH", list, 1);
 	kf_driver_paths(b->f.driver, KF_DRIVER_RUNNER, note_path, &seen);
 	assert_true(seen.found);
-	assert_int_equal(find_all(b, info, 1, false), 1);
+	assert_int_equal(find_all(b, info, 1, NULL), 1);
 	kf_device_info_release(info);
 	unsetenv("LD_LIBRARY_PATH");
 	free(list);
@@ -501,11 +788,6 @@ static void test_the_builder_is_shown_the_toolkit(void **state)
 		assert_true(seen[i].found);
 		assert_false(seen[i].writable);
 	}
-}
-
-static void add_line(void *arg, const char *variable)
-{
-	kf_buf_printf(arg, "%s\n", variable);
 }
 
 static void test_a_modules_builder_is_shown_nvcc(void **state)
@@ -549,8 +831,15 @@ int main(void)
 		cmocka_unit_test(test_headers_and_constants_are_there),
 		cmocka_unit_test(test_spills_are_told),
 		cmocka_unit_test(test_a_missing_compiler_is_our_trouble),
+		cmocka_unit_test(test_a_distributions_headers_are_found),
+		cmocka_unit_test(test_cutlass_is_where_its_variable_says),
+		cmocka_unit_test(test_cutlass_is_found_beside_python),
+		cmocka_unit_test(test_cute_compiles),
 		cmocka_unit_test(test_the_log_reads_like_other_compilers),
+		cmocka_unit_test(test_what_to_include_instead),
 		cmocka_unit_test(test_an_assembler_speaks_of_the_source),
+		cmocka_unit_test(test_kernels_parameters_are_read_from_ptx),
+		cmocka_unit_test(test_a_pack_tells_what_kernels_take),
 		cmocka_unit_test(test_devices_are_described),
 		cmocka_unit_test(test_hidden_devices_stay_hidden),
 		cmocka_unit_test(test_no_driver_is_no_device),

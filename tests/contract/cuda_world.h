@@ -50,6 +50,7 @@ struct world {
 	struct kf_plans plans;
 	struct kf_device *dev;
 	uint64_t memory_max;	/* 0: MEMORY_MAX */
+	const char *parameters;	/* that part of the pack; NULL: none */
 	char refused[256];
 };
 
@@ -216,9 +217,11 @@ static inline void write_program(struct world *w, const char *path)
 	const struct kf_pack_part part[] = {
 		{ "device", w->f->code.data, w->f->code.len },
 		{ "plans", plans.data, plans.len },
+		{ "parameters", w->parameters,
+		  w->parameters ? strlen(w->parameters) : 0 },
 	};
 
-	if (kf_pack_write(path, part, KF_COUNT(part), &err))
+	if (kf_pack_write(path, part, KF_COUNT(part) - !w->parameters, &err))
 		fail_msg("%s", err.text);
 	kf_buf_release(&plans);
 }

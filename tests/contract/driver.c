@@ -311,7 +311,7 @@ static void test_room_for_no_device_is_refused(void **state)
 	struct kf_device_info info;
 	size_t count;
 
-	assert_int_equal(kf_driver_find(f->driver, &info, 0, false, &count,
+	assert_int_equal(kf_driver_find(f->driver, &info, 0, NULL, &count,
 					NULL), KF_E_INPUT);
 }
 
@@ -825,7 +825,7 @@ int main(void)
 		*one = (struct fixture) { .driver = kf_drivers[drivers] };
 		one->computes = strcmp(one->driver->name, "null") != 0;
 		choose_sources(one);
-		if (!kf_driver_find(one->driver, &one->info, 1, false, &found,
+		if (!kf_driver_find(one->driver, &one->info, 1, NULL, &found,
 				    NULL) && found)
 			keep_built(one);
 		else

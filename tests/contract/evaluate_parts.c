@@ -125,7 +125,7 @@ static int set_up(void **state)
 	if (world_init(f))
 		return -1;
 	if (kf_platform_load("opencl", &f->platform, &err) ||
-	    kf_driver_find(f->platform->driver, &f->device, 1, false, &count,
+	    kf_driver_find(f->platform->driver, &f->device, 1, NULL, &count,
 			   &err)) {
 		print_error("%s\n", err.text);
 		return -1;

@@ -9,25 +9,29 @@
 static void test_card_tells_what_a_writer_must_know(void **state)
 {
 	static const char *const words[] = {
-		"device: ", "compute units: ", "local memory", "work-items",
-		"double (", "half (", "sub-groups (", "KF_BUF_AT",
+		"device: ", "language: OpenCL C ", "compute units: ",
+		"local memory", "work-items", "double (", "half (", "sub-groups (", "KF_BUF_AT",
 		"global memory: ", "preferred vector width",
 		"measured memory bandwidth", "measured float32",
 	};
 	struct fixture *f = *state;
-	struct kf_device_info info[4] = { { .units = 0 } };
+	struct kf_device_info info[KF_OCL_DEVICES_MAX];
+	const struct kf_device_info *its = info;
 	struct kf_err err = { 0 };
 	size_t count = 0;
 
-	if (kf_driver_find(f->driver, info, 4, true, &count, &err))
+	if (kf_driver_find(f->driver, info, KF_COUNT(info), f->info.id, &count,
+			   &err))
 		fail_msg("%s", err.text);
 	assert_true(count > 0);
 	assert_string_equal(info[0].id, "opencl:0");
-	assert_true(info[0].memory_bytes > 0);
+	while (strcmp(its->id, f->info.id) != 0)
+		its++;
+	assert_true(its->memory_bytes > 0);
 	for (size_t i = 0; i < KF_COUNT(words); i++)
-		if (!strstr(kf_buf_str(&info[0].card), words[i]))
+		if (!strstr(kf_buf_str(&its->card), words[i]))
 			fail_msg("no %s in: %s", words[i],
-				 kf_buf_str(&info[0].card));
+				 kf_buf_str(&its->card));
 	for (size_t i = 0; i < count; i++)
 		kf_device_info_release(&info[i]);
 }
@@ -64,6 +68,7 @@ static void test_errors_name_file_and_line(void **state)
 	}
 }
 
+/* A GPU has so little constant memory that its compiler may refuse it first. */
 static void test_a_large_binary_is_the_programs_doing(void **state)
 {
 	static const char large[] = "__constant int table[9 << 20] = { 1 };\n"
@@ -72,8 +77,12 @@ static void test_a_large_binary_is_the_programs_doing(void **state)
 	struct kf_build got;
 
 	unlink(f->output);
-	assert_int_equal(build(f, large, host_c, &got), KF_BUILD_TOO_LARGE);
-	assert_non_null(strstr(kf_buf_str(&got.log), "error: too large: "));
+	if (build(f, large, host_c, &got) != KF_BUILD_REFUSED ||
+	    f->info.in_process) {
+		assert_int_equal(got.end, KF_BUILD_TOO_LARGE);
+		assert_non_null(strstr(kf_buf_str(&got.log),
+				       "error: too large: "));
+	}
 	assert_int_not_equal(access(f->output, F_OK), 0);
 	kf_build_release(&got);
 }

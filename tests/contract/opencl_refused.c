@@ -86,7 +86,10 @@ static void change_mistake(struct kf_plan *plan, struct kf_plan_op *op)
 }
 
 static const struct refusal refusals[] = {
-	{ change_kernel, "a launch of qxpb: the kernels have no __kernel" },
+	{ change_kernel, "a launch of qxpb: kernels.cl has no such kernel; it "
+	  "has " },
+	{ change_kernel, "axpb" },
+	{ change_kernel, "wide" },
 	{ change_count, "the kernel has 5 parameters, and 4 arguments are" },
 	{ change_width, "argument 5 is long n in the kernel: pass KF_I64, "
 	  "not KF_I32" },

@@ -3,8 +3,9 @@
  * kernels that were built for it, and a problem in shared memory: one input,
  * one weight and one output of COUNT floats.
  *
- * Suites are skipped where OpenCL has no device; KF_MUST_RUN=opencl makes that
- * a failure.
+ * The device is the first, or that which KF_OPENCL_DEVICE names ("opencl:1").
+ * Suites are skipped where OpenCL does not have it; KF_MUST_RUN=opencl makes
+ * that a failure.
  */
 #ifndef KF_TESTS_OPENCL_WORLD_H
 #define KF_TESTS_OPENCL_WORLD_H
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "platform/opencl/api.h"
 #include "platform/pack.h"
 #include "plan_maker.h"
 
@@ -371,6 +373,26 @@ static inline int make_folder(struct fixture *f)
 	return setenv("POCL_CACHE_DIR", f->folder, 1);
 }
 
+/* False: it is not here. */
+static inline bool find_device(struct fixture *f)
+{
+	const char *asked = getenv("KF_OPENCL_DEVICE");
+	struct kf_device_info info[KF_OCL_DEVICES_MAX];
+	size_t count = 0, at = 0;
+
+	if (kf_driver_find(f->driver, info, KF_COUNT(info), NULL, &count,
+			   NULL))
+		return false;
+	while (asked && at < count && strcmp(info[at].id, asked) != 0)
+		at++;
+	for (size_t i = 0; i < count; i++)
+		if (i != at)
+			kf_device_info_release(&info[i]);
+	if (at < count)
+		f->info = info[at];
+	return at < count;
+}
+
 /* Runs a suite's cases, each with the fixture as its state. */
 static inline int run_suite(const char *name, const struct CMUnitTest *cases,
 			    size_t count)
@@ -380,11 +402,9 @@ static inline int run_suite(const char *name, const struct CMUnitTest *cases,
 	};
 	struct fixture f = { .driver = kf_driver_by_name("opencl") };
 	struct CMUnitTest tests[32];
-	size_t devices = 0;
 	int failed;
 
-	if (kf_driver_find(f.driver, &f.info, 1, false, &devices, NULL) ||
-	    !devices)
+	if (!find_device(&f))
 		return _cmocka_run_group_tests(name, absent, 1, NULL, NULL);
 	if (make_folder(&f) || count > KF_COUNT(tests))
 		return 1;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/platform.h"
 #include "problem/bundle_use.h"
 #include "problem/problem.h"
 
@@ -362,6 +363,72 @@ static void test_stored_baseline_belongs_to_its_threads(void **state)
 	"def get_inputs():\n" \
 	"    return [torch.randn(8)]\n"
 
+static void no_torch_env(const char *device_id, kf_driver_env_fn *add,
+			 void *arg)
+{
+	(void)device_id;
+	(void)add;
+	(void)arg;
+}
+
+/* A device on which references are compiled: torch's processor. */
+static const struct kf_driver fake_driver = {
+	.torch_device = "cpu", .torch_env = no_torch_env,
+};
+static const struct kf_platform fake_platform = { .driver = &fake_driver };
+
+/* What a baseline tells of itself once it is ready; for the caller to free. */
+static json_t *told_by_baseline(const struct kf_problem_spec *spec,
+				const struct kf_problem *problem)
+{
+	struct kf_baseline *baseline = NULL;
+	struct kf_err err = { 0 };
+	struct kf_bundle b = { 0 };
+	json_t *told;
+
+	if (kf_bundle_open(spec, problem, &b, &err) ||
+	    kf_baseline_start(spec, problem, &b, &baseline, &err) ||
+	    kf_baseline_time(baseline, NULL, 0, NULL, NULL, &err))
+		print_message("# %s\n", err.text);
+	told = json_deep_copy(kf_baseline_about(baseline)->about);
+	kf_baseline_free(baseline);
+	kf_bundle_release(&b);
+	return told;
+}
+
+static void test_what_does_not_compile_says_why_and_is_not_kept(void **state)
+{
+	struct place *p = *state;
+	struct kf_problem_spec spec = p->spec;
+	struct kf_problem problem;
+	char measured_at[32], *path;
+	json_t *told, *kept;
+	uint64_t time_ns;
+
+	need_torch(p);
+	path = write_problem(p, PLAIN "torch.compile = lambda m: 1 / 0\n");
+	spec.path = path;
+	spec.platform = &fake_platform;
+	spec.device_name = "a fake";
+	assert_int_equal(kf_problem_read(&spec, &problem, NULL), KF_OK);
+	told = told_by_baseline(&spec, &problem);
+	assert_string_equal(kf_json_str(told, "compile_error", ""),
+			    "ZeroDivisionError: division by zero");
+	assert_int_equal(kf_baseline_store(&spec, &problem, 12345, told, NULL),
+			 KF_OK);
+	assert_false(kf_baseline_stored(&spec, &problem, &time_ns, measured_at,
+					&kept));
+	json_object_del(told, "compile_error");
+	assert_int_equal(kf_baseline_store(&spec, &problem, 12345, told, NULL),
+			 KF_OK);
+	assert_true(kf_baseline_stored(&spec, &problem, &time_ns, measured_at,
+				       &kept));
+	json_decref(kept);
+	json_decref(told);
+	kf_problem_release(&problem);
+	free(path);
+}
+
 static void test_bad_problems_are_one_sentence_and_leave_nothing(void **state)
 {
 	static const struct {
@@ -475,6 +542,8 @@ int main(void)
 		cmocka_unit_test(test_two_at_once_make_it_once),
 		cmocka_unit_test(test_baseline_times_every_kind_of_case),
 		cmocka_unit_test(test_stored_baseline_belongs_to_its_threads),
+		cmocka_unit_test(
+			test_what_does_not_compile_says_why_and_is_not_kept),
 		cmocka_unit_test(
 			test_bad_problems_are_one_sentence_and_leave_nothing),
 		cmocka_unit_test(test_what_a_problem_prints_is_nobodys_result),

@@ -93,6 +93,23 @@ def check_streams(folder):
         agree(want, got)
 
 
+def check_guard(folder):
+    """The tensors' device counts, whichever is the current one, and that one
+    stays as it is."""
+    import torch
+    package, reference, model = load(folder)
+    with torch.no_grad():
+        for there, current in ((1, 0), (0, 1)):
+            torch.cuda.set_device(current)
+            given = [t.to(f"cuda:{there}") if isinstance(t, torch.Tensor)
+                     else t for t in inputs(package, 1)]
+            want = reference.to(f"cuda:{there}")(*given)
+            got = model.to(f"cuda:{there}")(*given)
+            assert got.device.index == there, got.device
+            assert torch.cuda.current_device() == current
+            agree(want, got)
+
+
 def check_graph(folder):
     import torch
     package, reference, model = load(folder)
@@ -243,6 +260,10 @@ def test_the_module_keeps_to_the_current_stream(_):
     torch_checks("streams")
 
 
+def test_the_module_works_where_its_tensors_are(_):
+    torch_checks("guard")
+
+
 def test_the_module_can_be_captured_and_compiled(_):
     torch_checks("graph", "compile")
 
@@ -280,6 +301,11 @@ def find_python():
     return None
 
 
+def device_count():
+    count = "import torch; print(torch.cuda.device_count())"
+    return int(run(PYTHON, "-c", count)) if PYTHON else 0
+
+
 PYTHON = None
 
 
@@ -291,6 +317,7 @@ def main():
     no_torch = "no Python with torch that sees a device: set KFORGE_PYTHON"
     skips = (
         ("test_", not PYTHON, no_torch),
+        ("test_the_module_works", device_count() < 2, "one device alone"),
         ("test_nvcc", not nvcc(), "no nvcc on PATH"),
         ("test_kernelbench", not os.environ.get("KERNELBENCH"),
          "set KERNELBENCH to a checkout of KernelBench"),

@@ -333,7 +333,7 @@ static void test_the_card_has_what_was_measured(void **state)
 	uint64_t start_ns = kf_now_ns();
 	size_t count;
 
-	if (kf_driver_find(f->driver, info, 1, true, &count, &err))
+	if (kf_driver_find(f->driver, info, 1, f->info.id, &count, &err))
 		fail_msg("%s", err.text);
 	measure("find_measured", ms_since(start_ns), "ms");
 	assert_int_equal(count, 1);
@@ -363,7 +363,7 @@ int main(void)
 	int failed;
 
 	use_standin(false);
-	if (kf_driver_find(f.driver, &f.info, 1, false, &count, &err) ||
+	if (kf_driver_find(f.driver, &f.info, 1, NULL, &count, &err) ||
 	    !count || make_folder(&f)) {
 		printf("1..1\nnot ok 1 - there is a CUDA device\n# %s\n",
 		       err.text[0] ? err.text : count ?

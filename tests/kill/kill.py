@@ -7,6 +7,7 @@ import json
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import types
@@ -185,14 +186,16 @@ def test_a_kill_while_the_best_are_judged_again_loses_nothing(scratch):
                                   *stored[::-(-len(stored) // 5)]}))
 
 
-def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
-    """From the start of bubblewrap until it has its filter."""
+def starting(scratch, **env):
+    """A function build(name, *plan) that runs one sandbox, traced; and the
+    calls from the start of bubblewrap until it has its filter."""
     play = types.SimpleNamespace(scratch=scratch, replies=[],
                                  advice=None)
     (scratch / "program.c").write_text(PROGRAM)
 
     def build(name, *plan):
         scene = Scene(play, name)
+        scene.env.update(env)
         return scene.traced(*plan, words=[
             "build", str(scratch / "program.c"), "-q", "--out",
             str(scene.folder / "built")])
@@ -202,8 +205,13 @@ def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
     start = next(i for i, c in enumerate(calls) if c.name in SPAWN)
     gate = next(i for i, c in enumerate(calls) if i > start and
                 c.about.startswith("socket:"))
+    return build, calls[start:gate + 1]
+
+
+def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
+    build, calls = starting(scratch)
     hit = set()
-    for call in calls[start:gate + 1]:
+    for call in calls:
         for side in ("--before", "--after"):
             for again in range(TRIES):
                 name = f"{call.number}{side}-{again}"
@@ -215,8 +223,39 @@ def test_a_kill_while_a_sandbox_starts_leaves_nobody(scratch):
                     break
             else:
                 raise AssertionError((call, side, done.orphans))
-    for call in calls[start:gate]:
+    for call in calls[:-1]:
         assert pathlib.Path(call.about).name in hit, (call, hit)
+
+
+# Of 8 bytes is bubblewrap's word to its first process to go on.
+LATE = """
+#include <sys/syscall.h>
+#include <unistd.h>
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+	if (count == 8)
+		usleep(100000);
+	return syscall(SYS_write, fd, bytes, count);
+}
+"""
+
+
+def test_nothing_is_done_before_the_first_process_goes_on(scratch):
+    """On a busy machine bubblewrap may wait for a processor just before it
+    lets its first process go on."""
+    (scratch / "late.c").write_text(LATE)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o",
+                    scratch / "late.so", scratch / "late.c"], check=True)
+    late = scratch / "bwrap"
+    late.write_text(f"#!/bin/sh\nLD_PRELOAD={scratch}/late.so exec "
+                    f"{shutil.which('bwrap')} \"$@\"\n")
+    late.chmod(0o755)
+    build, calls = starting(scratch, KFORGE_BWRAP=str(late))
+    met = [c for c in calls if c.about.endswith("/cgroup.procs")] + calls[-1:]
+    for call in met:
+        done = build(f"{call.number}", "--at", call.number, "--before")
+        assert done.status == 128 + signal.SIGKILL, done.result
+        assert not done.orphans, (call, done.orphans)
 
 
 if __name__ == "__main__":

@@ -166,6 +166,40 @@ class Condensed(Case):
             dropped = {d["kind"]: d["reason"] for d in info["dropped"]}
             self.assertIn(why, dropped["large"])
 
+    NO_ROOM = ("if x.dtype == torch.float64%s:\n"
+               "    raise RuntimeError('CUDA out of memory. Tried to "
+               "allocate 9 GiB')\n"
+               "return x.sigmoid()")
+
+    def whole_at_first(self, when):
+        """A small problem, whose float64 runs need more than there is."""
+        self.small_stock()
+        result, info = self.bundle(model(self.NO_ROOM % when, WIDE))
+        self.assertIsNotNone(info, result)
+        self.assertIsNotNone(info["condensed"])
+        self.assertTrue(any("took more memory than there is" in note
+                            for note in info["notes"]), info["notes"])
+        left = [name for folder in ("inputs", "oracle") for name in
+                os.listdir(os.path.join(self.folder.name, "out", folder))]
+        self.assertEqual(
+            2 * (len(info["sets"]) + info["stock"]) + 3, len(left), left)
+        return info
+
+    def test_where_memory_is_short_some_rows_are_enough(self):
+        info = self.whole_at_first(" and x.shape[0] == %d" % ROWS)
+        self.assertTrue(info["condensed"]["rows"])
+        self.assertEqual(info["float64"], "cast")
+
+    def test_where_memory_runs_out_late_nothing_is_left_of_it(self):
+        info = self.whole_at_first(" and float(x.max()) > 2**19")
+        self.assertEqual(info["float64"], "cast")
+
+    def test_where_memory_is_short_for_rows_too_there_is_no_float64(self):
+        info = self.whole_at_first("")
+        self.assertIsNone(info["float64"])
+        self.assertTrue(any("does not fit" in note
+                            for note in info["notes"]), info["notes"])
+
     def test_no_room_says_how_much_and_the_way_out(self):
         result, _ = self.bundle(model("return x", WIDE), bytes_whole=0,
                                 bytes_max=1 << 20)

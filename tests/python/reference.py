@@ -13,8 +13,10 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 import warnings
+from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "python"))
@@ -157,6 +159,9 @@ class C:
          "random", "random numbers"),
         ("more memory than there is", model(
             "return x + torch.empty(1 << 60)"), "memory", "out of memory"),
+        ("a device in trouble", model(
+            "raise RuntimeError('CUDA error: uncorrectable ECC error "
+            "encountered')"), "device", "the device is in trouble during"),
         ("a string among the inputs", model("return x", inputs="'mean'"),
          "unsupported", "input x is a str"),
         ("a string as output", model("return 'x'"), "unsupported",
@@ -732,6 +737,63 @@ class Values(Case):
         self.assertNotIn("exact.0", data)
         self.assertNotIn("noise.0", data)
 
+    MUST_BE_READ = (
+        ("return x @ x.t()", "torch.randn(64, 64)", True),
+        ("return x.relu()", "torch.randn(64, 64)", True),
+        ("return F.max_pool2d(x[None], 4)", "torch.randn(64, 64)", True),
+        ("return x.softmax(1)", "torch.rand(64, 64)", True),
+        # Some of it is never looked at.
+        ("return x[:32] * 2", "torch.randn(64, 64)", False),
+        ("return x[::2] * 2", "torch.randn(64, 64)", False),
+        ("return x.tril() @ x", "torch.randn(64, 64)[None]", True),
+        ("return x.tril() * 2", "torch.randn(64, 64)", False),
+        ("return x[torch.arange(40)]", "torch.randn(64, 64)", False),
+        ("return x - x + 1", "torch.randn(64, 64)", False),
+        # What is known beforehand, or hidden in a long sum.
+        ("return x @ x", "torch.randn(64, 64).tril()", False),
+        ("return x.mean()", "torch.rand(1024, 64)", False),
+        ("return x * 2", "torch.randint(0, 9, (64, 64))", False),
+    )
+
+    def test_what_need_not_be_read_is_not_said_to_be(self):
+        for forward, inputs, wanted in self.MUST_BE_READ:
+            run, made = self.oracle(model(forward, inputs))
+            expect, y = run.expect(made.leaves), run.exact(made.leaves)
+            react, noise = run.spread(made.leaves, None, y, 3)
+            center = matters.Center(run, made.leaves, expect, y, react, noise)
+            with self.subTest(forward, inputs=inputs), \
+                    mock.patch.object(matters, "PROBED_BYTES", 0):
+                self.assertEqual(matters.must_be_read(center, [0], 5),
+                                 [wanted])
+            self.assertEqual(matters.must_be_read(center, [0], 5), [False])
+
+    def test_what_must_be_read_is_told_of_a_device(self):
+        self.small_stock()
+        elsewhere = types.SimpleNamespace(
+            is_cpu=lambda: False, name=lambda: "a device",
+            memory_bytes=lambda: None)
+        text = model("return x * 2 + y[:3].sum()", "torch.randn(64, 64), "
+                     "torch.randn(64)").replace("self, x)", "self, x, y)")
+
+        def told(**more):
+            return [entry["must_be_read"]
+                    for entry in self.bundle(text, **more)[1]["inputs"]]
+
+        with mock.patch.object(matters, "PROBED_BYTES", 0):
+            self.assertEqual(told(), [False, False])
+            with mock.patch.object(bundle, "device", elsewhere):
+                self.assertEqual(told(), [True, False])
+                self.assertEqual(told(light=True), [False, False])
+
+    def test_without_time_nothing_must_be_read(self):
+        run, made = self.oracle(model("return x * 2"))
+        y = run.exact(made.leaves)
+        react, noise = run.spread(made.leaves, None, y, 3)
+        center = matters.Center(run, made.leaves, run.expect(made.leaves), y,
+                                react, noise)
+        with mock.patch.multiple(matters, PROBED_BYTES=0, PROBES_SECONDS=0):
+            self.assertEqual(matters.must_be_read(center, [0], 5), [False])
+
     def test_react_is_how_an_element_follows_its_inputs(self):
         run, made = self.oracle(model("return x * x"))
         y = run.exact(made.leaves)
@@ -869,11 +931,72 @@ def get_inputs():
     return [torch.randn(3), None, 2**40, 0.1, True]
 """)
         self.assertEqual(info["inputs"][1], {"name": "mask", "dtype": "none",
+                                             "must_be_read": False,
                                              "shape": [], "matters": True})
         self.assertEqual(info["scalars"], [
             {"name": "n", "kind": "i", "value": 2**40},
             {"name": "f", "kind": "f", "value": 0.1},
             {"name": "b", "kind": "b", "value": 1}])
+
+
+class Precision(Case):
+    """What a problem's file sets of torch ends with its own lines."""
+    FLAGS = """
+NEWER = hasattr(torch.backends, "fp32_precision")
+FOUND = []
+def found():
+    FOUND.append((torch.backends.cuda.matmul.allow_tf32,
+                  torch.backends.cudnn.allow_tf32,
+                  torch.backends.cudnn.deterministic,
+                  torch.get_float32_matmul_precision()))
+def set_all():
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.deterministic = True
+    torch.set_float32_matmul_precision("medium")
+    if NEWER:
+        torch.backends.fp32_precision = "tf32"
+        torch.backends.cudnn.fp32_precision = "tf32"
+set_all()
+"""
+    FULL = (False, False, False, "highest")
+
+    def setUp(self):
+        super().setUp()
+        problem.prepare_torch(1)
+        self.problem = problem.Problem(self.file(model(
+            "found()\nset_all()\nreturn x", "[found(), set_all(), "
+            "torch.ones(3)][2]", "found()\nset_all()", self.FLAGS)))
+        self.found = self.problem.module.FOUND
+
+    def test_it_does_not_last(self):
+        reference = self.problem.reference()
+        inputs = self.problem.inputs(1)
+        for _ in range(2):
+            reference(inputs, inputs.leaves)
+        self.assertEqual(self.found, 4 * [self.FULL])
+        self.problem.module.found()
+        self.assertEqual(self.found[-1], self.FULL)
+        if self.problem.module.NEWER:
+            self.assertEqual(torch.backends.fp32_precision, "none")
+            self.assertEqual(torch.backends.cudnn.fp32_precision, "none")
+
+    def test_tf32_is_allowed_where_it_is_measured(self):
+        reference = self.problem.reference()
+        inputs = self.problem.inputs(1)
+        with serve.device.tf32():
+            reference(inputs, inputs.leaves)
+            self.assertEqual(self.found[-1], (True, True, False, "high"))
+        reference(inputs, inputs.leaves)
+        self.assertEqual(self.found[-1], self.FULL)
+
+    def test_convolutions_stay_repeatable_or_not(self):
+        problem.prepare_torch(1, repeatable=True)
+        self.problem.reference()
+        self.assertEqual(self.found[-1], (False, False, True, "highest"))
+        problem.prepare_torch(1)
+        self.problem.reference()
+        self.assertEqual(self.found[-1], self.FULL)
 
 
 class Serving(Case):
@@ -1061,7 +1184,17 @@ class Serving(Case):
 
         about = self.ways(fail)
         self.assertEqual((about["way"], about["ways"]), ("eager", {}))
-        self.assertIn("no compiler", about["note"])
+        self.assertEqual(about["device"],
+                         {"compile_error": "RuntimeError: no compiler"})
+
+        def fail_later(module):
+            def call(*args):
+                raise RuntimeError("no kernel")
+            return call
+
+        error = self.ways(fail_later)["device"]["compile_error"]
+        self.assertIn("RuntimeError: no kernel", error)
+        self.assertIsNone(self.ways(lambda module: module)["device"])
 
     def test_trouble_is_told(self):
         here, there = socket.socketpair()

@@ -43,8 +43,17 @@ ENTRY(cuDriverGetVersion, int *version)
 
 ENTRY(cuGetErrorName, int result, const char **name)
 {
-	*name = result == KF_CUDA_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
-						: "CUDA_ERROR_OTHER";
+	static const struct { int result; const char *name; } rows[] = {
+		{ KF_CUDA_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE" },
+		{ KF_CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" },
+		{ 46, "CUDA_ERROR_DEVICE_UNAVAILABLE" },
+		{ 214, "CUDA_ERROR_ECC_UNCORRECTABLE" },
+	};
+
+	*name = "CUDA_ERROR_OTHER";
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].result == result)
+			*name = rows[i].name;
 	return 0;
 }
 

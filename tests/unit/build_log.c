@@ -68,6 +68,26 @@ static void test_one_cause_is_told_once(void **state)
 	kf_buf_release(&out);
 }
 
+static void test_a_bare_argument_of_a_launch_gets_a_hint(void **state)
+{
+	static const char log[] =
+		"launch.h:187:25: error: incompatible types\n"
+		"launch.h:217:69: note: in definition of macro 'KF_ARGS_'\n"
+		"launch.h:222:9: note: in expansion of macro 'kf_launch_with'\n"
+		"/job/host.c:8:16: note: in expansion of macro 'kf_launch'\n";
+	struct kf_buf out = { .max = 4096 };
+
+	(void)state;
+	reduce(log, sizeof(log) - 1, &out);
+	assert_non_null(strstr(kf_buf_str(&out), "\nhost.c:8:16: note: in "
+			       "expansion of macro 'kf_launch'\nhint: every "
+			       "argument of a kernel stands in a macro"));
+	kf_buf_release(&out);
+	reduce(log, (size_t)(strstr(log, "/job") - log), &out);
+	assert_null(strstr(kf_buf_str(&out), "hint"));
+	kf_buf_release(&out);
+}
+
 static void test_the_lines_around_errors_are_shown(void **state)
 {
 	static const struct { const char *errors, *lines; } rows[] = {
@@ -163,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_errors_are_kept_with_their_lines),
 		cmocka_unit_test(test_one_cause_is_told_once),
+		cmocka_unit_test(test_a_bare_argument_of_a_launch_gets_a_hint),
 		cmocka_unit_test(test_the_lines_around_errors_are_shown),
 		cmocka_unit_test(test_other_words_of_trouble),
 		cmocka_unit_test(test_bytes_that_are_not_text_are_replaced),

@@ -212,6 +212,43 @@ static void test_words_say_who_is_faster_and_by_how_much(void **state)
 	json_decref(json);
 }
 
+/* No input counts, and of the output 750 bytes, at 1 MB/s. */
+static void test_who_beats_its_bytes_is_not_believed(void **state)
+{
+	static const struct { double time_ns; bool conclusive; } rows[] = {
+		{ 740e3, false }, { 760e3, true },
+	};
+	struct kf_driver driver = { .flushes = true };
+	struct kf_platform platform = { .driver = &driver };
+	struct kf_tensor_info out = { .bytes = 1001 };
+	struct kf_bundle bundle = { .out = &out, .out_count = 1 };
+	struct kf_evaluate_request base = {
+		.platform = &platform, .bundle = &bundle,
+		.device_ceiling = { .bytes_per_s = 1e6, .cache_bytes = 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_duel_round round[5];
+		struct kf_duel d = { .program_count = 1, .side_count = 2 };
+		struct kf_verdict v = {
+			.evidence = json_pack("{s:[]}", "notes"),
+		};
+
+		for (size_t k = 0; k < 5; k++)
+			round[k] = (struct kf_duel_round) {
+				{ rows[i].time_ns, 2e6 } };
+		kf_duel_settle(round, 5, &d);
+		kf_duel_tell(&(struct kf_duel_request) { .base = &base }, &d,
+			     0, &v);
+		assert_int_equal(v.conclusive, rows[i].conclusive);
+		assert_int_equal(json_array_size(json_object_get(
+					 v.evidence, "notes")),
+				 !rows[i].conclusive);
+		json_decref(v.evidence);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +262,7 @@ int main(void)
 			test_short_calls_and_a_busy_machine_conclude_nothing),
 		cmocka_unit_test(test_every_order_comes_up),
 		cmocka_unit_test(test_words_say_who_is_faster_and_by_how_much),
+		cmocka_unit_test(test_who_beats_its_bytes_is_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

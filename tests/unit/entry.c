@@ -73,9 +73,19 @@ static void test_a_call_is_made_of_a_declaration(void **state)
 		  ".data));" },
 		{ "// kforge: entry void nothing()", "void nothing();",
 		  "\tnothing();" },
-		{ "#include <x.h>\n// kforge: entry void f()\n", NULL, NULL },
+		{ "#include <x.h>\n// kforge: entry void f()\n",
+		  "void f();", "\tf();" },
+		{ "/* A licence. */\n// words\n\n  # define X(a) \\\n\tint a; "
+		  "\\\n\tint b;\r\n#pragma once\n\n/* kforge: entry\n *\tvoid "
+		  "f() */ int x;", "void f();", "\tf();" },
+		{ "// kforge: another word\n\n// kforge: entry void f()\n",
+		  "void f();", "\tf();" },
+		{ "// kforge: another word\n// kforge: entry void f()\n",
+		  "void f();", "\tf();" },
 		{ "// kforge: another word\n", NULL, NULL },
-		{ "// words\n\n// kforge: entry void f()\n", NULL, NULL },
+		{ "int kf_forward(void);\n// kforge: entry void f()\n", NULL,
+		  NULL },
+		{ "#define X \\", NULL, NULL },
 		{ "/* open", NULL, NULL },
 		{ "", NULL, NULL },
 	};
@@ -127,6 +137,8 @@ static void test_what_is_wrong_with_one_is_told(void **state)
 		{ "\n// kforge: entry float f()", "returns void, int or" },
 		{ "\n// kforge: entry", "a type and a name" },
 		{ "\n// kforge: entry void f", "'(' wanted" },
+		{ "int x;\n// kforge: entry void f()", "before the first code" },
+		{ "\n/* words */ /* kforge: entry void f */", "'(' wanted" },
 	};
 
 	(void)state;

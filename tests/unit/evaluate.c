@@ -48,6 +48,9 @@ static struct script {
 	unsigned wrong_when_cold;	/* the call on inputs in no cache, 1.. */
 	bool threads;			/* the program names what makes them */
 	bool cannot_hold;		/* its driver */
+	bool device_clock;
+	uint64_t call_ns, first_ns;	/* for the clock "given" */
+	uint64_t uneven_ns;		/* every second process takes longer */
 	unsigned too_late;		/* so many calls have ended before they
 					   could be held up */
 	unsigned wrong_when_held;	/* the one held up, 1.. */
@@ -233,6 +236,7 @@ enum kf_code kf_worker_forward(struct kf_worker *worker, uint64_t timeout_ns,
 	note_seen();
 	*end = (struct kf_call_end) {
 		.time_ns = script.clock(&script.rng), .own_ns = script.own_ns,
+		.device_clock = script.device_clock,
 	};
 	if (script.cold)
 		end->time_ns *= 3;
@@ -414,6 +418,12 @@ uint64_t kf_worker_handshake_ns(const struct kf_worker *worker,
 	(void)worker;
 	assert_null(median);
 	return 700;
+}
+
+bool kf_worker_forked(const struct kf_worker *worker)
+{
+	(void)worker;
+	return false;
 }
 
 const struct kf_laps *kf_worker_laps(const struct kf_worker *worker)
@@ -613,6 +623,13 @@ static uint64_t tiny(struct kf_rng *rng)
 {
 	(void)rng;
 	return 900;
+}
+
+static uint64_t given(struct kf_rng *rng)
+{
+	(void)rng;
+	return (script.processes <= 5 && script.first_ns ? script.first_ns :
+		script.call_ns) + script.processes % 2 * script.uneven_ns;
 }
 
 /* --- the problem --------------------------------------------------------- */
@@ -1247,6 +1264,118 @@ static void test_tiny_times_are_not_conclusive(void **state)
 	world_free(w);
 }
 
+static bool has_note(const struct kf_verdict *v, const char *part)
+{
+	json_t *notes = json_object_get(v->evidence, "notes"), *note;
+	struct kf_buf text = { .max = 1 << 16 };
+	bool found = false, told;
+	size_t i;
+
+	json_array_foreach(notes, i, note)
+		found |= strstr(json_string_value(note), part) != NULL;
+	kf_verdict_explain(v, &text);
+	told = strstr(kf_buf_str(&text), part) != NULL;
+	assert_int_equal(found, told);
+	kf_buf_release(&text);
+	return found;
+}
+
+/* By a device's clock; baseline_ns 0: there is none. */
+static void time_on_device(struct world *w, uint64_t call_ns,
+			   uint64_t baseline_ns)
+{
+	script.device_clock = true;
+	script.clock = given;
+	script.call_ns = call_ns;
+	script.baseline_ns = baseline_ns;
+	w->req.baseline = baseline_ns ? live(w) : NULL;
+}
+
+static void test_small_gains_of_short_calls_are_not_claimed(void **state)
+{
+	static const struct {
+		uint64_t call_ns, uneven_ns, baseline_ns, stored_ns;
+		bool conclusive;
+	} rows[] = {
+		{ 9000, 0, 9400, 0, false }, { 9000, 0, 9600, 0, true },
+		{ 9000, 0, 8600, 0, false }, { 9000, 0, 8400, 0, true },
+		{ 9000, 0, 9000, 0, false },
+		/* An interval of 0.18 us. */
+		{ 9000, 130, 9580, 0, false }, { 9000, 130, 9680, 0, true },
+		/* The baseline alone is short; neither is; there is none. */
+		{ 20300, 0, 19900, 0, false }, { 20300, 0, 19700, 0, true },
+		{ 30000, 0, 30100, 0, true }, { 9000, 0, 0, 0, true },
+		{ 9000, 0, 0, 9400, false }, { 9000, 0, 0, 9600, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		script.uneven_ns = rows[i].uneven_ns;
+		time_on_device(w, rows[i].call_ns, rows[i].baseline_ns);
+		w->req.baseline_stored_ns = rows[i].stored_ns;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_int_equal(v.conclusive, rows[i].conclusive);
+		assert_int_equal(has_note(&v, "a difference counts if"),
+				 !rows[i].conclusive);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
+/* Inputs and outputs of 5760 bytes each; of these a cache keeps 760: a floor
+ * of 80.7 us at 0.1 GB/s. */
+static void test_who_beats_its_bytes_is_timed_once_more(void **state)
+{
+	static const struct {
+		uint64_t call_ns, first_ns, baseline_ns;
+		bool flushes;
+		unsigned calls_fixed, processes;
+		bool conclusive;
+		const char *note;
+	} rows[] = {
+		{ 80000, 0, 90000, true, 0, 10, false, "a call took 80 us, "
+		  "and the bytes alone that it must move take 80.7 us at the "
+		  "device's measured 0.0001 TB/s" },
+		{ 82000, 0, 90000, true, 0, 5, true, NULL },
+		{ 82000, 80000, 90000, true, 0, 10, true, "a call took 80 us, "
+		  "and the bytes alone that it must move take 80.7 us at the "
+		  "device's measured 0.0001 TB/s: it was timed once more" },
+		{ 80000, 0, 80600, true, 0, 5, true, NULL },
+		{ 80000, 0, 90000, false, 0, 5, true, NULL },
+		{ 80000, 0, 0, true, 0, 10, false, "bytes alone" },
+		{ 80000, 0, 90000, true, 17, 1, false, "bytes alone" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		script.first_ns = rows[i].first_ns;
+		time_on_device(w, rows[i].call_ns, rows[i].baseline_ns);
+		w->req.call_count_fixed = rows[i].calls_fixed;
+		w->req.device_ceiling = (struct kf_ceilings) {
+			.bytes_per_s = 1e8, .cache_bytes = 760,
+		};
+		w->driver.flushes = rows[i].flushes;
+		w->in.must_be_read = true;
+		judge(w, &v);
+		assert_int_equal(v.state, KF_CORRECT);
+		assert_true(v.time_ns == (double)rows[i].call_ns);
+		assert_int_equal(script.processes, rows[i].processes);
+		assert_int_equal(v.conclusive, rows[i].conclusive);
+		assert_int_equal(has_note(&v, rows[i].note ? rows[i].note :
+					  "bytes alone"), rows[i].note != NULL);
+		assert_true(rows[i].flushes == (timing_of(&v, "floor_ns") > 0));
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
+
 static void test_the_runners_clock_counts_for_nothing(void **state)
 {
 	static const uint64_t own[] = { 0, 1, UINT64_MAX };
@@ -1335,6 +1464,38 @@ static void test_determinism_is_noted_not_demanded(void **state)
 }
 
 /* --- the record ---------------------------------------------------------- */
+
+static void test_values_without_float64_are_told_as_such(void **state)
+{
+	static const struct {
+		bool has_exact;
+		forward_fn *candidate;
+		enum kf_call_state forward;
+		bool noted;
+	} rows[] = {
+		{ true, right, KF_CALL_GOOD, false },
+		{ false, right, KF_CALL_GOOD, true },
+		{ false, zeros, KF_CALL_GOOD, true },
+		{ false, right, KF_CALL_SIGNAL, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct world *w = world_new();
+		struct kf_verdict v;
+
+		w->bundle.has_exact = rows[i].has_exact;
+		for (size_t k = 0; k < SETS && !rows[i].has_exact; k++)
+			w->data[k].exact_list[0] = NULL;
+		script.candidate = rows[i].candidate;
+		script.forward = rows[i].forward;
+		judge(w, &v);
+		assert_int_equal(has_note(&v, "reference's own float32"),
+				 rows[i].noted);
+		kf_verdict_release(&v);
+		world_free(w);
+	}
+}
 
 static void test_json_has_no_nan(void **state)
 {
@@ -1735,9 +1896,13 @@ static void test_a_verdict_names_its_judge(void **state)
 	assert_true(v.seed > 0 && v.seed <= (UINT64_C(1) << 53));
 	assert_string_equal(v.device, "an abacus");
 	json = kf_verdict_to_json(&v);
+	assert_string_equal(kf_json_str(json, "device_id", ""), "cpu:0");
 	assert_string_equal(kf_json_str(json_object_get(json, "judge"),
 					"hash", ""), v.judge_hash);
 	assert_int_equal(strlen(v.judge_hash), KF_JUDGE_HEX - 1);
+	assert_int_equal(kf_verdict_from_json(json, &again, NULL), KF_OK);
+	assert_string_equal(again.device_id, "cpu:0");
+	kf_verdict_release(&again);
 	json_decref(json);
 	/* Its seed gives the same order again. */
 	w->req.seed = v.seed;
@@ -1766,7 +1931,25 @@ static void test_a_baseline_is_told_in_words(void **state)
 	assert_non_null(strstr(kf_baseline_words(about, words),
 			       ", with TF32 eager 12 us"));
 	assert_null(strstr(words, "torch.compile"));
+	assert_null(strstr(words, "not compiled"));
 	json_decref(about);
+}
+
+static void test_a_baseline_that_could_not_be_compiled_says_why(void **state)
+{
+	struct kf_verdict v = { .state = KF_CORRECT, .reached = KF_REACH_TIME };
+	struct kf_buf text = { .max = 4096 };
+
+	(void)state;
+	v.baseline_about = json_pack("{s:s, s:s}", "version", "2.11.0",
+				     "compile_error", "RuntimeError: no g++");
+	kf_verdict_explain(&v, &text);
+	assert_non_null(strstr(kf_buf_str(&text),
+			       "baseline: torch 2.11.0, not compiled\n"));
+	assert_non_null(strstr(kf_buf_str(&text), "      torch.compile failed: "
+			       "RuntimeError: no g++\n"));
+	kf_buf_release(&text);
+	kf_verdict_release(&v);
 }
 
 static void test_states_have_names(void **state)
@@ -1798,6 +1981,9 @@ int main(void)
 		cmocka_unit_test(test_a_process_of_a_fixed_plan_is_one_block),
 		cmocka_unit_test(test_a_stored_baseline_gives_a_ratio_only),
 		cmocka_unit_test(test_tiny_times_are_not_conclusive),
+		cmocka_unit_test(
+			test_small_gains_of_short_calls_are_not_claimed),
+		cmocka_unit_test(test_who_beats_its_bytes_is_timed_once_more),
 		cmocka_unit_test(test_the_runners_clock_counts_for_nothing),
 		cmocka_unit_test(test_deadlines_come_from_the_reference),
 		cmocka_unit_test(test_some_calls_find_their_inputs_in_no_cache),
@@ -1807,6 +1993,7 @@ int main(void)
 		cmocka_unit_test(test_a_fixed_plan_takes_nothing_again),
 		cmocka_unit_test(test_the_account_adds_up),
 		cmocka_unit_test(test_determinism_is_noted_not_demanded),
+		cmocka_unit_test(test_values_without_float64_are_told_as_such),
 		cmocka_unit_test(test_json_has_no_nan),
 		cmocka_unit_test(test_a_judgement_may_stop_early),
 		cmocka_unit_test(test_threads_come_in_another_order_too),
@@ -1827,6 +2014,8 @@ int main(void)
 			test_large_data_on_a_device_make_small_blocks),
 		cmocka_unit_test(test_a_verdict_names_its_judge),
 		cmocka_unit_test(test_a_baseline_is_told_in_words),
+		cmocka_unit_test(
+			test_a_baseline_that_could_not_be_compiled_says_why),
 		cmocka_unit_test(test_states_have_names),
 	};
 

@@ -73,6 +73,27 @@ static void test_fast_p_counts_where_it_was_measured(void **state)
 	assert_float_equal(f.geomean[KF_AGAINST_COMPILE], 2, 1e-12);
 }
 
+static void test_of_no_correct_program_fast_p_is_0(void **state)
+{
+	struct kf_figure_attempt a[] = { wrong, wrong, correct((double)NAN) };
+	struct kf_figure_problem p[3];
+	struct kf_figures f;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		p[i] = (struct kf_figure_problem) { &a[i], 1 };
+	kf_figures_make(p, 2, 1, &f);
+	for (int g = 0; g < KF_AGAINST_COUNT; g++)
+		for (size_t k = 0; k < 3; k++)
+			assert_true(f.fast[g][k] == 0);	/* not NaN */
+	assert_true(isnan(f.geomean[KF_AGAINST_EAGER]));
+	/* One that is correct, and was not timed: who knows? */
+	kf_figures_make(p, 3, 1, &f);
+	assert_true(isnan(f.fast[KF_AGAINST_EAGER][0]));
+	kf_figures_make(p, 0, 1, &f);
+	assert_true(isnan(f.fast[KF_AGAINST_EAGER][0]));
+}
+
 static void test_fast_p_counts_all_problems(void **state)
 {
 	struct kf_figure_attempt a[] = { correct(1), wrong, correct(1.6),
@@ -124,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ratios_follow_what_ran_in_turn),
 		cmocka_unit_test(test_best_is_the_fastest_so_far),
+		cmocka_unit_test(test_of_no_correct_program_fast_p_is_0),
 		cmocka_unit_test(test_fast_p_counts_all_problems),
 		cmocka_unit_test(test_fast_p_counts_where_it_was_measured),
 		cmocka_unit_test(test_two_problems_leave_no_rest),

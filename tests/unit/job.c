@@ -274,6 +274,34 @@ static void test_a_written_job_is_whole_and_has_no_old_result(void **state)
 	kf_job_release(&read);
 }
 
+/* What is copied may come in any order, and may never come whole. */
+static void test_a_job_has_come_when_its_files_have(void **state)
+{
+	const char *dir = *state;
+	const uint64_t hour_ns = 3600 * KF_NS_PER_S, long_ns = KF_JOB_COPY_NS;
+	struct kf_job_copy copy = { 0 };
+
+	put(dir, "job.json", "{ " GOOD);
+	assert_false(kf_job_has_come(dir, hour_ns, &copy));
+	put(dir, "job.json", "{ " GOOD FILES " }");
+	assert_false(kf_job_has_come(dir, hour_ns + long_ns, &copy));
+	put(dir, "program.c", "int x;");
+	assert_false(kf_job_has_come(dir, hour_ns + 2 * long_ns, &copy));
+	assert_false(kf_job_has_come(dir, hour_ns + 3 * long_ns - 1, &copy));
+	assert_true(kf_job_has_come(dir, hour_ns + 3 * long_ns, &copy));
+	put(dir, ".program.c.part", "int");	/* it goes on after all */
+	assert_false(kf_job_has_come(dir, hour_ns + 4 * long_ns, &copy));
+	put(dir, "p.py", "");
+	copy = (struct kf_job_copy) { 0 };
+	assert_true(kf_job_has_come(dir, hour_ns, &copy));
+	/* Nothing that comes would make these good. */
+	put(dir, "job.json", "{ \"kforge_job\": 1, \"fils\": [] }");
+	assert_true(kf_job_has_come(dir, hour_ns, &copy));
+	put(dir, "job.json", "{ \"kforge_job\": 1, \"problem\": "
+	    "\"/nowhere.py\", " FILES " }");
+	assert_true(kf_job_has_come(dir, hour_ns, &copy));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +317,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_written_job_is_whole_and_has_no_old_result,
 			make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			test_a_job_has_come_when_its_files_have, make_folder,
+			remove_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

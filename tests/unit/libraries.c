@@ -16,6 +16,11 @@ static void test_each_name_gives_its_library(void **state)
 		const char *library;	/* NULL: none */
 	} rows[] = {
 		{ "kernel ampere_sgemm_128x64_nn", true, "cuBLAS" },
+		{ "kernel void cutlass::Kernel2<cutlass_80_simt_sgemm_"
+		  "256x128_8x4_tn_align1>(Params)", true, "cuBLAS" },
+		{ "kernel _ZN7cutlass7Kernel2I61cutlass_80_wmma_tensorop_bf16_"
+		  "s161616gemm_bf16_32x32_64x1EEvNT_6ParamsE", true,
+		  "cuBLAS" },
 		{ "kernel nvjet_hsh_128x256_64x4_1x2_h_bz_TNT", true,
 		  "cuBLAS" },
 		{ "kernel void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_"

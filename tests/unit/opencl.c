@@ -1,6 +1,7 @@
 /*
  * The parts of the OpenCL driver that need no device: the binary with what is
- * known of its kernels, and what is said of launches.
+ * known of its kernels, which language is chosen, what is said of launches, and
+ * what sandboxes show.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "platform/opencl/opencl.h"
 
@@ -75,6 +77,78 @@ static void test_spoilt_binaries_do_no_harm(void **state)
 		bytes.data[i] = (char)~bytes.data[i];
 	}
 	kf_buf_release(&bytes);
+}
+
+/* --- the language --------------------------------------------------------- */
+
+static struct ocl_named version_of(unsigned major)
+{
+	return (struct ocl_named) { major << 22, "OpenCL C" };
+}
+
+static void test_the_newest_language_that_is_told_is_chosen(void **state)
+{
+	static const struct {
+		const char *device, *language;
+		unsigned major[4];	/* the list of versions, 0 ends it */
+		const char *chosen;
+	} rows[] = {
+		{ "OpenCL 3.0 PoCL", "OpenCL C 1.2 PoCL", { 1, 3 }, "3.0" },
+		{ "OpenCL 3.0 CUDA", "OpenCL C 1.2 ", { 3, 1 }, "3.0" },
+		{ "OpenCL 3.0 ", "OpenCL C 1.2 ", { 1, 2 }, "2.0" },
+		{ "OpenCL 3.0 ", "OpenCL C 1.2 ", { 1 }, "1.2" },
+		{ "OpenCL 3.0", "OpenCL C 3.0", { 0 }, "3.0" },
+		{ "OpenCL 2.1 AMD", "OpenCL C 2.0 AMD", { 0 }, "2.0" },
+		{ "OpenCL 2.1", "OpenCL C 2.0", { 1, 2, 3 }, "2.0" },
+		{ "OpenCL 1.2 (Oclgrind 21.10)",
+		  "OpenCL C 1.2 (Oclgrind 21.10)", { 1, 2, 3 }, "1.2" },
+		{ "OpenCL 1.1", "OpenCL C 1.1", { 0 }, "1.2" },
+		{ "OpenCL 31.0", "OpenCL C 31.0", { 3 }, "1.2" },
+		{ "OpenCL 3.0", "OpenCL C", { 0 }, "1.2" },
+		{ "", "", { 3 }, "1.2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_opencl_told told = { .language = "" };
+
+		snprintf(told.device, sizeof(told.device), "%s",
+			 rows[i].device);
+		snprintf(told.language, sizeof(told.language), "%s",
+			 rows[i].language);
+		for (size_t k = 0; k < 4 && rows[i].major[k]; k++)
+			told.version[told.version_count++] =
+				version_of(rows[i].major[k]);
+		assert_string_equal(kf_opencl_language(&told), rows[i].chosen);
+	}
+}
+
+/* A device may have them, and a language in which nobody can name them. */
+static void test_sub_groups_are_those_of_the_language(void **state)
+{
+	static const struct {
+		const char *language, *extensions, *feature;
+		bool has;
+	} rows[] = {
+		{ "OpenCL C 2.0 ", "cl_khr_fp64 cl_khr_subgroups", "", true },
+		{ "OpenCL C 3.0 ", "cl_khr_fp64", "__opencl_c_subgroups",
+		  true },
+		{ "OpenCL C 3.0 ", "cl_khr_fp64", "__opencl_c_images", false },
+		{ "OpenCL C 1.2 ", "cl_khr_subgroups", "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_opencl_told told = { .feature_count = 1 };
+
+		snprintf(told.language, sizeof(told.language), "%s",
+			 rows[i].language);
+		snprintf(told.extensions, sizeof(told.extensions), "%s",
+			 rows[i].extensions);
+		snprintf(told.feature[0].name, sizeof(told.feature[0].name),
+			 "%s", rows[i].feature);
+		assert_int_equal(kf_opencl_has_sub_groups(&told), rows[i].has);
+	}
 }
 
 /* --- launches ------------------------------------------------------------- */
@@ -244,16 +318,80 @@ static void test_sizes_beyond_limits_are_told(void **state)
 	}
 }
 
+/* --- what sandboxes show -------------------------------------------------- */
+
+/* Where others than PoCL's drivers are, the builder has all of /proc. */
+struct shown { bool proc, vendors; };
+
+static void look(void *arg, const char *path, bool writable)
+{
+	struct shown *shown = arg;
+
+	(void)writable;
+	shown->proc |= strcmp(path, "/proc") == 0;
+	shown->vendors |= strcmp(path, getenv("OCL_ICD_VENDORS")) == 0;
+}
+
+static void test_drivers_but_pocl_get_what_they_need(void **state)
+{
+	/* In a folder of our own; of those with a '/' a file is made. */
+	static const struct {
+		const char *vendors, *file;
+		bool proc;
+	} rows[] = {
+		{ "/folder", "/folder/nvidia.icd", true },
+		{ "/folder", "/folder/pocl.icd", false },
+		{ "/nvidia.icd", "/nvidia.icd", true },
+		{ "/pocl.icd", "/pocl.icd", false },
+		{ "/libnvidia-opencl.so.1", "/libnvidia-opencl.so.1", true },
+		{ "libnvidia-opencl.so.1", NULL, true },
+		{ "libpocl.so.2", NULL, false },
+	};
+	const struct kf_driver *driver = kf_driver_by_name("opencl");
+
+	(void)state;
+	unsetenv("OCL_ICD_FILENAMES");
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		char folder[] = "/tmp/kforge-pocl-XXXXXX";
+		struct shown shown = { false, false };
+		char *vendors, *file, *inner;
+
+		assert_non_null(mkdtemp(folder));
+		vendors = kf_format("%s%s", rows[i].file ? folder : "",
+				    rows[i].vendors);
+		file = kf_format("%s%s", folder,
+				 rows[i].file ? rows[i].file : "");
+		inner = kf_format("%s/folder", folder);
+		assert_int_equal(kf_mkdir_p(inner, NULL), KF_OK);
+		if (rows[i].file)
+			assert_int_equal(kf_file_write(file, "x", 1, NULL),
+					 KF_OK);
+		setenv("OCL_ICD_VENDORS", vendors, 1);
+		kf_driver_paths(driver, KF_DRIVER_BUILDER, look, &shown);
+		assert_int_equal(shown.proc, rows[i].proc);
+		assert_int_equal(shown.vendors, rows[i].file != NULL);
+		assert_int_equal(kf_remove_tree(folder, NULL), KF_OK);
+		free(inner);
+		free(file);
+		free(vendors);
+	}
+	unsetenv("OCL_ICD_VENDORS");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_binary_comes_back),
 		cmocka_unit_test(test_spoilt_binaries_do_no_harm),
+		cmocka_unit_test(
+			test_the_newest_language_that_is_told_is_chosen),
+		cmocka_unit_test(test_sub_groups_are_those_of_the_language),
 		cmocka_unit_test(test_a_good_launch_is_taken),
 		cmocka_unit_test(test_wrong_arguments_are_told),
 		cmocka_unit_test(test_options_of_other_platforms_are_told),
 		cmocka_unit_test(test_images_are_refused),
 		cmocka_unit_test(test_sizes_beyond_limits_are_told),
+		cmocka_unit_test(test_drivers_but_pocl_get_what_they_need),
 	};
 
 	return cmocka_run_group_tests_name("opencl", tests, NULL, NULL);

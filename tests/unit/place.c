@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "evaluate/place.h"
 #include "evaluate/worker_end.h"
+#include "platform/apart.h"
 
 static void add_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 		      void *arg)
@@ -119,6 +121,86 @@ static void test_a_changed_byte_is_found_in_its_tensor(void **state)
 	kf_arena_release(&arena);
 }
 
+static void tell_if_mapped(void *arg, struct kf_buf *out)
+{
+	unsigned char residence;
+
+	kf_buf_puts(out, mincore(arg, 1, &residence) ? "no" : "yes");
+}
+
+/* One that stays, or that a driver holds, would keep its memory. */
+static void test_a_process_apart_has_no_arena(void **state)
+{
+	struct kf_tensor_info x = floats("x", 3), z = floats("z", 3);
+	struct kf_bundle bundle = { .in = &x, .in_count = 1, .out = &z,
+		.out_count = 1 };
+	struct kf_buf result = { .max = 8 };
+	struct kf_apart_end end;
+	struct kf_apart apart;
+	struct kf_arena arena;
+
+	(void)state;
+	assert_int_equal(kf_arena_init(&arena, &bundle,
+				       &(struct kf_arena_spec) {
+		.driver = "null", .device = "null:0", .memory_max = 4096,
+	}, NULL), KF_OK);
+	assert_int_equal(kf_apart_start(tell_if_mapped, arena.inputs.data, 8,
+					&apart, NULL), KF_OK);
+	assert_int_equal(kf_apart_finish(&apart, 60 * KF_NS_PER_S, &result,
+					 &end, NULL), KF_OK);
+	assert_string_equal(kf_buf_str(&result), "no");
+	kf_buf_release(&result);
+	kf_arena_release(&arena);
+}
+
+/* Where a program shares a runner's process, trouble with a device may be the
+ * runner's; any other code the program has written there. */
+static void test_a_runners_trouble_is_with_its_device(void **state)
+{
+	const struct kf_driver host = { .in_process = true };
+	const struct kf_driver *device = kf_driver_by_name("cudafree");
+
+	(void)state;
+	for (uint32_t code = 0; code < 2 * KF_E_CANCELED; code++) {
+		assert_int_equal(kf_worker_may_say(device, code),
+				 code == KF_E_UNAVAIL || code == KF_E_LIMIT);
+		assert_false(kf_worker_may_say(&host, code));
+	}
+}
+
+/* The runner in Python says so by itself, or the program in its place. */
+static void test_trouble_that_python_tells_of_is_with_its_device(void **state)
+{
+	static const struct {
+		int rc;
+		enum kf_call_state on_device, on_processor;
+		bool trouble;
+	} rows[] = {
+		{ KF_PYTHON_DEVICE, KF_CALL_DEVICE_FAULT, KF_CALL_EXCEPTION,
+		  true },
+		{ KF_PYTHON_MEMORY, KF_CALL_MEMORY, KF_CALL_MEMORY, true },
+		{ KF_PYTHON_EXCEPTION, KF_CALL_EXCEPTION, KF_CALL_EXCEPTION,
+		  false },
+		{ KF_PYTHON_DEVICE + 1, KF_CALL_PROTOCOL, KF_CALL_PROTOCOL,
+		  false },
+	};
+	const struct kf_driver *device = kf_driver_by_name("pytorchcuda");
+	const struct kf_driver *processor = kf_driver_by_name("pytorch");
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		assert_int_equal(kf_worker_python_state(device, rows[i].rc),
+				 rows[i].on_device);
+		assert_int_equal(kf_worker_python_state(processor, rows[i].rc),
+				 rows[i].on_processor);
+		assert_int_equal(kf_worker_python_trouble(
+					 device, rows[i].on_device),
+				 rows[i].trouble);
+		assert_false(kf_worker_python_trouble(processor,
+						      rows[i].on_processor));
+	}
+}
+
 /* A part of a call cannot take longer than the call, but for what two clocks
  * may differ by. */
 static void test_a_devices_clock_is_held_against_ours(void **state)
@@ -212,6 +294,10 @@ int main(void)
 		cmocka_unit_test(test_what_is_shown_is_shown_once),
 		cmocka_unit_test(test_a_changed_byte_is_found_in_its_tensor),
 		cmocka_unit_test(test_what_is_elsewhere_takes_no_memory),
+		cmocka_unit_test(test_a_process_apart_has_no_arena),
+		cmocka_unit_test(test_a_runners_trouble_is_with_its_device),
+		cmocka_unit_test(
+			test_trouble_that_python_tells_of_is_with_its_device),
 		cmocka_unit_test(test_a_devices_clock_is_held_against_ours),
 		cmocka_unit_test(test_a_devices_clock_that_lags_is_doubted),
 	};

@@ -58,12 +58,14 @@ static void fill_problem(struct fixture *f)
 	f->problem.source = (char *)"class Model:  # the problem\n    pass\n";
 	f->tensor[0] = (struct kf_tensor_info) { (char *)"x", KF_F32, 2,
 						 { 768, 1000 }, 768000,
-						 3072000, false, true };
+						 3072000, false, true,
+						 false };
 	f->tensor[1] = (struct kf_tensor_info) { (char *)"fc.bias", KF_F32, 1,
 						 { 1000 }, 1000, 4000, false,
-						 true };
+						 true, false };
 	f->tensor[2] = (struct kf_tensor_info) { (char *)"out0", KF_I64, 0,
-						 { 0 }, 1, 8, false, true };
+						 { 0 }, 1, 8, false, true,
+						 false };
 	f->scalar = (struct kf_scalar_info) { 'f', 0, 0.125 };
 	f->bundle = (struct kf_bundle) {
 		.in = &f->tensor[0], .in_count = 1,

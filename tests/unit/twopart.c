@@ -8,6 +8,7 @@
 #include <stdint.h>
 /* cmocka.h wants those first */
 #include <cmocka.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -323,6 +324,17 @@ static void leave_one_behind(void *arg, struct kf_buf *out)
 	kf_buf_puts(out, "left");
 }
 
+/* One that is held by a driver lives on, and so would our locks. */
+static void look_for_ours(void *arg, struct kf_buf *out)
+{
+	(void)arg;
+	for (int fd = 5; fd < 1024; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			kf_buf_printf(out, "%d is open", fd);
+	kf_buf_puts(out, fcntl(3, F_GETFD) < 0 || fcntl(4, F_GETFD) < 0 ?
+		    "its own are not" : ".");
+}
+
 static struct kf_apart_end run(kf_apart_fn *fn, uint64_t timeout_ns,
 			       struct kf_buf *result)
 {
@@ -350,6 +362,20 @@ static void test_a_process_apart_answers(void **state)
 	run(say_much, 60 * KF_NS_PER_S, &result);
 	assert_int_equal(result.len, 4u << 20);
 	kf_buf_release(&result);
+}
+
+static void test_a_process_apart_has_no_file_of_ours(void **state)
+{
+	struct kf_buf result = { .max = 1024 };
+	int ours[2] = { dup(0), fcntl(0, F_DUPFD, 700) };
+
+	(void)state;
+	assert_true(ours[0] >= 0 && ours[1] >= 0);
+	run(look_for_ours, 60 * KF_NS_PER_S, &result);
+	assert_string_equal(kf_buf_str(&result), ".");
+	kf_buf_release(&result);
+	close(ours[0]);
+	close(ours[1]);
 }
 
 static void test_crashes_and_hangs_apart_are_told(void **state)
@@ -392,6 +418,90 @@ static void test_what_it_leaves_behind_is_not_waited_for(void **state)
 	kf_buf_release(&result);
 }
 
+/* --- a process that stays ------------------------------------------------- */
+
+enum { ADD_ONE, CRASH, HANG };
+
+static void count_up(void *arg, int question, void *answer)
+{
+	int *count = arg;
+
+	if (question == CRASH)
+		crash(NULL, NULL);
+	if (question == HANG)
+		hang(NULL, NULL);
+	*(int *)answer += ++*count;
+}
+
+static struct kf_apart_line open_line(int first)
+{
+	struct kf_apart_line line;
+
+	assert_int_equal(kf_apart_line_open("a library", count_up, &first,
+					    sizeof(first), &line, NULL),
+			 KF_OK);
+	return line;
+}
+
+static void test_a_process_that_stays_remembers(void **state)
+{
+	struct kf_apart_line line = open_line(40);
+	int answer = 0;
+
+	(void)state;
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(kf_apart_line_ask(&line, ADD_ONE, &answer,
+						   60 * KF_NS_PER_S, NULL),
+				 KF_OK);
+		assert_int_equal(answer, 40 + i);
+	}
+	kf_apart_line_close(&line);
+	kf_apart_line_close(&line);	/* it is closed already */
+}
+
+static void test_crashes_and_hangs_of_one_that_stays_are_told(void **state)
+{
+	static const struct {
+		int question;
+		uint64_t timeout_ns;
+		enum kf_code code;
+		const char *words;
+	} rows[] = {
+		{ CRASH, 60 * KF_NS_PER_S, KF_E_UNAVAIL,
+		  "a library crashed when it was asked" },
+		{ HANG, 20 * KF_NS_PER_MS, KF_E_TIMEOUT,
+		  "a library did not answer within 0.02 s: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_apart_line line = open_line(0);
+		struct kf_err err = { 0 };
+		int answer;
+
+		assert_int_equal(kf_apart_line_ask(&line, rows[i].question,
+						   &answer, rows[i].timeout_ns,
+						   &err), rows[i].code);
+		assert_ptr_equal(strstr(err.text, rows[i].words), err.text);
+		kf_apart_line_close(&line);
+	}
+}
+
+/* One that hangs and cannot be killed must not hold what others wait for. */
+static void test_one_that_stays_holds_no_files_of_ours(void **state)
+{
+	struct kf_apart_line line;
+	int held[2];
+
+	(void)state;
+	assert_int_equal(pipe(held), 0);
+	line = open_line(0);
+	close(held[1]);
+	assert_true(kf_wait_readable(held[0], 60 * KF_NS_PER_S));
+	kf_apart_line_close(&line);
+	close(held[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,9 +513,14 @@ int main(void)
 		cmocka_unit_test(test_room_is_the_device_s_own),
 		cmocka_unit_test(test_what_is_no_pack_is_trouble_of_ours),
 		cmocka_unit_test(test_a_process_apart_answers),
+		cmocka_unit_test(test_a_process_apart_has_no_file_of_ours),
 		cmocka_unit_test(test_crashes_and_hangs_apart_are_told),
 		cmocka_unit_test(test_an_answer_has_a_ceiling),
 		cmocka_unit_test(test_what_it_leaves_behind_is_not_waited_for),
+		cmocka_unit_test(test_a_process_that_stays_remembers),
+		cmocka_unit_test(
+			test_crashes_and_hangs_of_one_that_stays_are_told),
+		cmocka_unit_test(test_one_that_stays_holds_no_files_of_ours),
 	};
 
 	return cmocka_run_group_tests_name("twopart", tests, NULL, NULL);

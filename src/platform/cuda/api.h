@@ -16,14 +16,18 @@
 enum kf_cuda_result {
 	KF_CUDA_INVALID_VALUE = 1,
 	KF_CUDA_OUT_OF_MEMORY = 2,
+	KF_CUDA_DEINITIALIZED = 4,
 	KF_CUDA_NO_DEVICE = 100,
 	KF_CUDA_INVALID_IMAGE = 200,
+	KF_CUDA_INVALID_CONTEXT = 201,
 	KF_CUDA_NO_BINARY_FOR_GPU = 209,
 	KF_CUDA_INVALID_SOURCE = 300,
+	KF_CUDA_INVALID_HANDLE = 400,
 	KF_CUDA_NOT_FOUND = 500,
 	KF_CUDA_ILLEGAL_ADDRESS = 700,
 	KF_CUDA_LAUNCH_OUT_OF_RESOURCES = 701,
 	KF_CUDA_LAUNCH_TIMEOUT = 702,
+	KF_CUDA_CONTEXT_IS_DESTROYED = 709,
 	KF_CUDA_ASSERT = 710,
 	KF_CUDA_HARDWARE_STACK_ERROR = 714,
 	KF_CUDA_ILLEGAL_INSTRUCTION = 715,
@@ -34,6 +38,11 @@ enum kf_cuda_result {
 	KF_CUDA_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 	KF_CUDA_TENSOR_MEMORY_LEAK = 721,
 	KF_CUDA_NOT_SUPPORTED = 801,
+	KF_CUDA_STREAM_CAPTURE_UNSUPPORTED = 900,
+	KF_CUDA_STREAM_CAPTURE_INVALIDATED = 901,
+	KF_CUDA_STREAM_CAPTURE_UNJOINED = 904,
+	KF_CUDA_STREAM_CAPTURE_IMPLICIT = 906,
+	KF_CUDA_STREAM_CAPTURE_WRONG_THREAD = 908,
 	KF_CUDA_INVALID_CLUSTER_SIZE = 912,
 };
 
@@ -43,6 +52,7 @@ enum kf_cuda_device_attribute {
 	KF_CUDA_MAX_GRID_DIM_X = 5,	/* Y and Z follow */
 	KF_CUDA_CLOCK_RATE = 13,		/* kHz */
 	KF_CUDA_MULTIPROCESSOR_COUNT = 16,
+	KF_CUDA_INTEGRATED = 18,
 	KF_CUDA_MEMORY_CLOCK_RATE = 36,		/* kHz */
 	KF_CUDA_GLOBAL_MEMORY_BUS_WIDTH = 37,	/* bits */
 	KF_CUDA_L2_CACHE_SIZE = 38,
@@ -108,6 +118,8 @@ enum {
 
 struct kf_cuda_api {
 	void *library;		/* from dlopen; NULL: not open */
+	int *refused;		/* borrowed; kf_cuda_check's last result that
+				   was not 0; NULL: nobody asks */
 	bool absent;		/* no driver or no device: nothing is wrong */
 	int (*init)(unsigned flags);
 	int (*driver_version)(int *version);

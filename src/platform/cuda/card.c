@@ -27,14 +27,22 @@ static void of_compiler(const struct kf_cuda_facts *f, struct kf_buf *card)
 			    "or set CUDA_HOME to where it is\n");
 }
 
+/* Two transfers for each clock. */
+double kf_cuda_memory_bytes_per_s(const struct kf_cuda_facts *f)
+{
+	return 2e3 * f->memory_clock_khz * f->memory_bits / 8;
+}
+
 static void of_memory(const struct kf_cuda_facts *f, struct kf_buf *card)
 {
-	/* Two transfers for each clock. */
-	double bytes_per_s = 2e3 * f->memory_clock_khz * f->memory_bits / 8;
+	double bytes_per_s = kf_cuda_memory_bytes_per_s(f);
 
-	kf_buf_printf(card, "memory: %.0f GiB, %.2f TB/s in theory\n",
-		      (double)f->memory_bytes / (1u << 30),
-		      bytes_per_s * 1e-12);
+	kf_buf_printf(card, "memory: %.0f GiB",
+		      (double)f->memory_bytes / (1u << 30));
+	if (bytes_per_s > 0)
+		kf_buf_printf(card, ", %.2f TB/s in theory",
+			      bytes_per_s * 1e-12);
+	kf_buf_puts(card, "\n");
 	kf_buf_printf(card, "L2 cache: %.0f MiB\n",
 		      (double)f->l2_bytes / (1u << 20));
 }

@@ -99,7 +99,7 @@ static bool check_arguments(const struct kf_device *dev,
 	if (maps > KF_CUDA_MAPS_MAX)
 		return refuse(why, "it has %zu tensor maps, the most is %u",
 			      maps, KF_CUDA_MAPS_MAX);
-	return true;
+	return kf_cuda_parameters_check(dev->program.parameters, op, why);
 }
 
 /* --- sizes ---------------------------------------------------------------- */

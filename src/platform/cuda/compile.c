@@ -30,8 +30,22 @@ static void add_folder(void *arg, const char *folder)
 	add_option(arg, "--include-path=", folder);
 }
 
+/* One compilation. */
+struct work {
+	const struct kf_nvrtc *nvrtc;
+	void *program;
+	const char *source, *arch;
+};
+
+/* Headers of CUTLASS have functions that say nothing of where they run. Not for
+ * other programs: nvcc, which compiles exports, has no such option. */
+static bool lacks_spaces(const char *source)
+{
+	return strstr(source, "cute/") || strstr(source, "cutlass/");
+}
+
 /* arch: "sm_90a", or for its PTX "compute_90a". */
-static void make_options(const struct kf_nvrtc *nvrtc, const char *arch,
+static void make_options(const struct work *w, const char *arch,
 			 struct options *o)
 {
 	add_option(o, "--gpu-architecture=", arch);
@@ -39,7 +53,9 @@ static void make_options(const struct kf_nvrtc *nvrtc, const char *arch,
 	add_option(o, "-lineinfo", "");
 	add_option(o, "--ptxas-options=-v", "");
 	add_option(o, "--pre-include=", kf_cuda_header_name[0]);
-	kf_cuda_header_folders(nvrtc->path, add_folder, o);
+	if (lacks_spaces(w->source))
+		add_option(o, "-default-device", "");
+	kf_cuda_header_folders(w->nvrtc->path, add_folder, o);
 }
 
 /* NVRTC's list has 90 for sm_90 and sm_90a alike. */
@@ -103,30 +119,52 @@ static enum kf_code take_cubin(const struct kf_nvrtc *nvrtc, void *program,
 	return KF_OK;
 }
 
+/* Of what was compiled; caller frees, NULL: there is none. */
+static char *take_ptx(const struct work *w)
+{
+	size_t bytes = 0;
+	char *ptx;
+
+	if (w->nvrtc->ptx_bytes(w->program, &bytes) || !bytes ||
+	    bytes > PTX_MAX)
+		return NULL;
+	ptx = kf_alloc(bytes + 1);
+	if (w->nvrtc->ptx(w->program, ptx) == 0)
+		return ptx;
+	free(ptx);
+	return NULL;
+}
+
+/* The code, and of the PTX that it was made from what the kernels take. */
+static enum kf_code take_code(const struct work *w,
+			      struct kf_twopart_made *made,
+			      struct kf_build *out, struct kf_err *err)
+{
+	enum kf_code code = take_cubin(w->nvrtc, w->program, &made->device,
+				       out, err);
+	char *ptx = code ? NULL : take_ptx(w);
+
+	if (ptx)
+		kf_cuda_parameters(ptx, &made->parameters);
+	free(ptx);
+	return code;
+}
+
 /* --- refused -------------------------------------------------------------- */
 
 /* The PTX of a program that compiles and is not assembled; caller frees, NULL:
  * there is none. */
-static char *ptx_of(const struct kf_nvrtc *nvrtc, void *program,
-		    const char *arch)
+static char *ptx_of(const struct work *w)
 {
-	const char *digits = arch + strcspn(arch, "0123456789");
+	const char *digits = w->arch + strcspn(w->arch, "0123456789");
 	char *kind = kf_format("compute_%s", digits);
 	struct options options = { .count = 0 };
-	size_t bytes = 0;
 	char *ptx = NULL;
 
-	make_options(nvrtc, kind, &options);
-	if (nvrtc->compile(program, options.count,
-			   (const char *const *)options.option) == 0 &&
-	    nvrtc->ptx_bytes(program, &bytes) == 0 && bytes &&
-	    bytes <= PTX_MAX) {
-		ptx = kf_alloc(bytes + 1);
-		if (nvrtc->ptx(program, ptx)) {
-			free(ptx);
-			ptx = NULL;
-		}
-	}
+	make_options(w, kind, &options);
+	if (w->nvrtc->compile(w->program, options.count,
+			      (const char *const *)options.option) == 0)
+		ptx = take_ptx(w);
 	options_release(&options);
 	free(kind);
 	return ptx;
@@ -148,14 +186,13 @@ static bool may_ask(const struct deadline *d)
 	return left_of(d) > 2 * (kf_now_ns() - d->start_ns);
 }
 
-static void ask_assembler(const struct kf_nvrtc *nvrtc, const char *arch,
-			  const char *ptx, const struct deadline *d,
-			  struct kf_buf *out)
+static void ask_assembler(const struct work *w, const char *ptx,
+			  const struct deadline *d, struct kf_buf *out)
 {
-	char *ptxas = kf_cuda_assembler_path(nvrtc->path);
+	char *ptxas = kf_cuda_assembler_path(w->nvrtc->path);
 
 	if (ptxas && left_of(d) / 2)
-		kf_cuda_assemble(ptxas, arch, ptx, left_of(d) / 2, out);
+		kf_cuda_assemble(ptxas, w->arch, ptx, left_of(d) / 2, out);
 	free(ptxas);
 }
 
@@ -178,22 +215,34 @@ static void replace_words(const struct kf_buf *told, struct kf_buf *log)
 	kf_buf_release(&before);
 }
 
-static void refuse(const struct kf_nvrtc *nvrtc, void *program,
-		   const char *arch, const struct deadline *d,
+/* First, for of a long log only the beginning goes into a prompt. */
+static void add_hint(const char *source, struct kf_buf *log)
+{
+	struct kf_buf before = *log;
+
+	*log = (struct kf_buf) { .max = before.max };
+	kf_cuda_hint(source, kf_buf_str(&before), log);
+	kf_buf_add(log, kf_buf_str(&before), before.len);
+	kf_buf_release(&before);
+}
+
+static void refuse(const struct work *w, const struct deadline *d,
 		   struct kf_build *out)
 {
 	struct kf_buf told = { .max = KF_BUILD_LOG_BYTES };
 	char *ptx = NULL;
 
 	out->end = KF_BUILD_REFUSED;
-	if (strstr(kf_buf_str(&out->log), "error:"))
+	if (strstr(kf_buf_str(&out->log), "error:")) {
+		add_hint(w->source, &out->log);
 		return;		/* the compiler's own */
+	}
 	if (may_ask(d))
-		ptx = ptx_of(nvrtc, program, arch);
+		ptx = ptx_of(w);
 	if (ptx)
 		kf_cuda_assembler_words(ptx, kf_buf_str(&out->log), &told);
 	if (ptx && !told.len)
-		ask_assembler(nvrtc, arch, ptx, d, &told);
+		ask_assembler(w, ptx, d, &told);
 	if (told.len)
 		replace_words(&told, &out->log);
 	else
@@ -211,44 +260,44 @@ static void refuse(const struct kf_nvrtc *nvrtc, void *program,
 
 static enum kf_code compile(const struct kf_nvrtc *nvrtc, const char *source,
 			    const struct kf_build_request *req,
-			    struct kf_buf *device, struct kf_build *out,
+			    struct kf_twopart_made *made, struct kf_build *out,
 			    struct kf_err *err)
 {
 	const struct deadline deadline = {
 		kf_now_ns(), kf_now_ns() + req->timeout_ns,
 	};
+	struct work w = { .nvrtc = nvrtc, .source = source, .arch = req->arch };
 	struct options options = { .count = 0 };
-	void *program = NULL;
 	enum kf_code code = KF_OK;
 	bool spoken;
 	int result;
 
-	result = nvrtc->create(&program, source, "kernels.cu",
+	result = nvrtc->create(&w.program, source, "kernels.cu",
 			       (int)kf_cuda_header_count, kf_cuda_header,
 			       kf_cuda_header_name);
 	if (result)
 		return kf_fail(err, KF_E_UNAVAIL, "NVRTC does not start: %s",
 			       nvrtc->error(result));
-	make_options(nvrtc, req->arch, &options);
-	result = nvrtc->compile(program, options.count,
+	make_options(&w, req->arch, &options);
+	result = nvrtc->compile(w.program, options.count,
 				(const char *const *)options.option);
-	spoken = add_log(nvrtc, program, &out->log);
+	spoken = add_log(nvrtc, w.program, &out->log);
 	if (!result)
-		code = take_cubin(nvrtc, program, device, out, err);
+		code = take_code(&w, made, out, err);
 	else if (spoken)
-		refuse(nvrtc, program, req->arch, &deadline, out);
+		refuse(&w, &deadline, out);
 	else
 		code = kf_fail(err, KF_E_UNAVAIL, "NVRTC fails: %s",
 			       nvrtc->error(result));
-	nvrtc->destroy(&program);
+	nvrtc->destroy(&w.program);
 	options_release(&options);
 	return code;
 }
 
 /* Runs in a process of its own: NVRTC changes its thread's locale. */
 static enum kf_code compile_kernels(const struct kf_build_request *req,
-				    struct kf_buf *device, struct kf_build *out,
-				    struct kf_err *err)
+				    struct kf_twopart_made *made,
+				    struct kf_build *out, struct kf_err *err)
 {
 	struct kf_buf source = { .max = SOURCE_MAX };
 	struct kf_nvrtc nvrtc;
@@ -261,7 +310,7 @@ static enum kf_code compile_kernels(const struct kf_build_request *req,
 			       "%s: install a newer CUDA toolkit", nvrtc.path,
 			       req->arch);
 	if (!code)
-		code = compile(&nvrtc, kf_buf_str(&source), req, device, out,
+		code = compile(&nvrtc, kf_buf_str(&source), req, made, out,
 			       err);
 	kf_buf_release(&source);
 	kf_nvrtc_release(&nvrtc);

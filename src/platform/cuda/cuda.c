@@ -28,6 +28,7 @@ const struct kf_driver kf_driver_cuda = {
 	.forward = kf_cuda_forward,
 	.close = kf_cuda_close,
 	.two_part = true,
+	.flushes = true,
 	.attach = kf_cuda_attach,
 	.upload = kf_cuda_upload,
 	.fills_outputs = true,

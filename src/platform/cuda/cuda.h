@@ -13,6 +13,7 @@
  *	sums.c       sums of large outputs, and stretches of them
  *	fresh.c      large inputs, made of their bases
  *	load.c       a module and its lists; check.c: does the device do them?
+ *	parameters.c what kernels take; is that what a launch passes?
  *	replay.c     prepare, forward: the launch list again, timed
  *	tools.c      kernels of our own: a digest of memory, sums, large
  *	             inputs, peaks; assembled.c: once for a process
@@ -21,6 +22,7 @@
  *	nvml.c       how fast a device runs
  *	canary.c     does a device still compute?
  *	free.c       programs with host code of their own, and their table
+ *	given.c      the memory that these ask for
  *	vendor.c     the libraries that these may use
  *	watch.c      what runs on the device, by NVIDIA's own records;
  *	             record.h: how these are laid out
@@ -59,6 +61,9 @@ const char *kf_cuda_fill_in(void *library, void *table,
 /* torch_env of the table. */
 void kf_cuda_torch_env(const char *device_id, kf_driver_env_fn *add,
 		       void *arg);
+/* CUTLASS's folder of headers, which no compiler finds by itself; caller frees,
+ * NULL: there is none. */
+char *kf_cuda_cutlass_folder(void);
 /* Calls add for each folder of headers that belongs to the compiler at path,
  * best first. */
 typedef void kf_cuda_folder_fn(void *arg, const char *folder);
@@ -88,9 +93,12 @@ struct kf_cuda_facts {		/* plain data: crosses a process */
 	int registers_unit, threads_unit, groups_unit, threads_group;
 	struct kf_cuda_measured measured;
 };
-enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
-			  size_t *count, struct kf_err *err);
+enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
+			  const char *measure, size_t *count,
+			  struct kf_err *err);
 void kf_cuda_card(const struct kf_cuda_facts *facts, struct kf_buf *card);
+/* Of its memory, in theory: bytes read and written, added; 0: unknown. */
+double kf_cuda_memory_bytes_per_s(const struct kf_cuda_facts *facts);
 /* "sm_90a": what NVRTC is told; with the instructions of that device alone
  * where there are such. */
 void kf_cuda_arch(int major, int minor, char arch[32]);
@@ -123,6 +131,17 @@ void kf_cuda_assembler_words(const char *ptx, const char *words,
  * the one that every kernels.cu begins with. */
 extern const char *const kf_cuda_header[], *const kf_cuda_header_name[];
 extern const size_t kf_cuda_header_count;
+/* Adds a line for the first include of a source that NVRTC refused for it: what
+ * to include instead. Nothing where there is no advice. log: as kf_cuda_log. */
+void kf_cuda_hint(const char *source, const char *log, struct kf_buf *out);
+
+/* --- parameters.c --------------------------------------------------------- */
+/* The part "parameters" of a pack, from PTX. */
+void kf_cuda_parameters(const char *ptx, struct kf_buf *out);
+/* parameters: the part, or NULL. False, with the sentence's end: a number or a
+ * buffer is passed to what certainly is of another kind. Widths are right. */
+bool kf_cuda_parameters_check(const struct kf_pack_part *parameters,
+			      const struct kf_plan_op *op, char why[256]);
 
 /* --- tools.c: PTX that the driver assembles ------------------------------- */
 /* kf_digest(in, words, out): out[i] += the digest of chunk i of in; words of 16
@@ -183,6 +202,11 @@ struct kf_cuda_digest {
 #define KF_CUDA_FREE_SLOTS	16	/* kf_keep */
 
 struct kf_cuda_block { uint64_t at, bytes; };	/* device memory */
+struct kf_cuda_kept {
+	struct kf_cuda_block block;	/* with guards; at 0: none */
+	uint64_t at, bytes;		/* of it, the program's */
+	struct kf_cuda_digest digest;	/* what kf_prepare left there */
+};
 
 struct kf_device {
 	struct kf_cuda_api api;
@@ -240,10 +264,15 @@ struct kf_device {
 
 	/* free.c */
 	struct kf_program own;
-	struct kf_cuda_block temp[KF_CUDA_FREE_BLOCKS];
-	struct kf_cuda_block slot[KF_CUDA_FREE_SLOTS];
-	size_t temp_count;
-	uint64_t free_bytes;		/* in temp and slot */
+	int refused;			/* the result that became trouble */
+	bool has_run;			/* any of the program's functions */
+
+	/* given.c; its scratch is the arena, laid out as in layout */
+	struct kf_cuda_block extra[KF_CUDA_FREE_BLOCKS];
+	struct kf_cuda_kept slot[KF_CUDA_FREE_SLOTS];
+	size_t extra_count;
+	size_t temp_count;		/* given in this call, extra or not */
+	uint64_t temp_bytes, kept_bytes;	/* of what the program has */
 	bool preparing;
 
 	bool short_of_memory;		/* load refused it for that */
@@ -328,10 +357,37 @@ KF_MUST_CHECK enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
 		enum kf_twopart_arena arena,
 		const struct kf_cuda_digest *digest, size_t *chunk,
 		struct kf_err *err);
+/* Both of other memory, of a multiple of 16 bytes; first: room for as many. */
+KF_MUST_CHECK enum kf_code kf_cuda_digest_room(struct kf_device *dev,
+		uint64_t bytes, struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_cuda_block_digest_take(struct kf_device *dev,
+		const struct kf_cuda_block *of, struct kf_cuda_digest *digest,
+		struct kf_err *err);
+KF_MUST_CHECK enum kf_code kf_cuda_block_digest_compare(struct kf_device *dev,
+		const struct kf_cuda_block *of,
+		const struct kf_cuda_digest *digest, size_t *chunk,
+		struct kf_err *err);
 /* Are the guards of these blocks whole? If not, dev->fault says so. Waits. */
 KF_MUST_CHECK enum kf_code kf_cuda_guards_check(struct kf_device *dev,
 		enum kf_twopart_arena arena,
 		const struct kf_twopart_blocks *blocks, struct kf_err *err);
+
+/* given.c: kf_temp and kf_keep of programs with host code of their own. */
+void *kf_cuda_give_temp(struct kf_call *call, size_t bytes);
+void *kf_cuda_give_keep(struct kf_call *call, int slot, size_t bytes);
+/* Before kf_prepare: drops what was kept. */
+void kf_cuda_given_prepare(struct kf_device *dev);
+/* When it has ended: what it kept is as kf_forward must leave it, and its
+ * scratch is gone. What it did around both is the device's fault. Waits. */
+KF_MUST_CHECK enum kf_code kf_cuda_given_seal(struct kf_device *dev,
+					      struct kf_err *err);
+/* What did kf_forward do to what is kept, and around it? Likewise. */
+KF_MUST_CHECK enum kf_code kf_cuda_given_look(struct kf_device *dev,
+					      struct kf_err *err);
+/* The scratch of the last call is gone: there is room for as much in the arena,
+ * which upload fills. */
+void kf_cuda_given_tidy(struct kf_device *dev);
+void kf_cuda_given_release(struct kf_device *dev);
 
 /* load.c. The module afresh, so that nothing of an earlier call is left in its
  * variables, and both lists ready. refused as in load. */
@@ -343,7 +399,7 @@ void kf_cuda_module_unload(struct kf_device *dev);
 bool kf_cuda_launch_check(struct kf_device *dev, const struct kf_plan_op *op,
 			  void *function, char why[256]);
 
-/* vendor.c: words that link a program with NVIDIA's libraries, as far as they
+/* vendor.c: words that build a program with NVIDIA's libraries, as far as they
  * are here; and what a sandbox must show for programs that use them. */
 void kf_cuda_link_words(kf_driver_env_fn *add, void *arg);
 void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
@@ -398,11 +454,12 @@ struct kf_cuda_launch kf_cuda_launch_of(const struct kf_device *dev,
 /* fault.c. Is a result that is not 0 the program's doing, and not ours, the
  * device's or others'? making: it came when a launch was put into a graph or
  * the graph was made; running: when the graph ran, and these words follow the
- * kernel's name (NULL: it is not). Results that are in no row are ours. */
+ * kernel's name (NULL: it is not); host: these follow the name of the program's
+ * own host code, where it has such. Results that are in no row are ours. */
 struct kf_cuda_blame {
 	int result;
 	bool making;
-	const char *running;
+	const char *running, *host;
 };
 const struct kf_cuda_blame *kf_cuda_blame(int result);
 /* False: this result is no program's doing. Else dev->fault is set. */

@@ -1,47 +1,64 @@
 /* What a program did wrong on the device, in sentences for who wrote it. */
 #include "platform/cuda/cuda.h"
 
+static const char context_words[] = "destroyed or reset the device's context, "
+	"which is not its own";
+static const char capture_words[] = "left a stream capturing when it returned";
+
 /* Whose fault it is. What a running kernel does wrong stays with the device: it
  * is nobody's of this program when a graph is made. Of all that is not here,
- * such as memory that others hold or code for another device, it is ours. */
+ * such as memory that others hold, code for another device or what is wrong
+ * with the device's own memory (ECC), it is ours. */
 static const struct kf_cuda_blame rows[] = {
-	{ KF_CUDA_INVALID_VALUE, true, NULL },
-	{ KF_CUDA_NOT_SUPPORTED, true, NULL },
-	{ KF_CUDA_INVALID_CLUSTER_SIZE, true, NULL },
+	{ KF_CUDA_INVALID_VALUE, true, NULL,
+	  "freed memory that it was given (invalid value)" },
+	{ KF_CUDA_INVALID_HANDLE, false, NULL,
+	  "destroyed the stream that it was given (invalid handle)" },
+	{ KF_CUDA_DEINITIALIZED, false, NULL, context_words },
+	{ KF_CUDA_INVALID_CONTEXT, false, NULL, context_words },
+	{ KF_CUDA_CONTEXT_IS_DESTROYED, false, NULL, context_words },
+	{ KF_CUDA_STREAM_CAPTURE_UNSUPPORTED, false, NULL, capture_words },
+	{ KF_CUDA_STREAM_CAPTURE_INVALIDATED, false, NULL, capture_words },
+	{ KF_CUDA_STREAM_CAPTURE_UNJOINED, false, NULL, capture_words },
+	{ KF_CUDA_STREAM_CAPTURE_IMPLICIT, false, NULL, capture_words },
+	{ KF_CUDA_STREAM_CAPTURE_WRONG_THREAD, false, NULL, capture_words },
+	{ KF_CUDA_NOT_SUPPORTED, true, NULL, NULL },
+	{ KF_CUDA_INVALID_CLUSTER_SIZE, true, NULL, NULL },
 	{ KF_CUDA_COOPERATIVE_LAUNCH_TOO_LARGE, true,
 	  "has more groups than are on the device at once (cooperative launch "
-	  "too large)" },
+	  "too large)", NULL },
 	{ KF_CUDA_LAUNCH_OUT_OF_RESOURCES, true,
 	  "wants more registers or memory than a launch may have (out of "
-	  "resources)" },
+	  "resources)", NULL },
 	{ KF_CUDA_ILLEGAL_ADDRESS, false,
-	  "read or wrote memory that is not there (illegal address)" },
+	  "read or wrote memory that is not there (illegal address)", NULL },
 	{ KF_CUDA_MISALIGNED_ADDRESS, false,
 	  "used an address that is no multiple of the size of what it reads or "
-	  "writes there (misaligned address)" },
-	{ KF_CUDA_ASSERT, false, "stopped at an assertion that does not hold" },
+	  "writes there (misaligned address)", NULL },
+	{ KF_CUDA_ASSERT, false, "stopped at an assertion that does not hold",
+	  NULL },
 	{ KF_CUDA_ILLEGAL_INSTRUCTION, false,
 	  "ran an instruction that the device refuses, or trapped (illegal "
-	  "instruction)" },
+	  "instruction)", NULL },
 	{ KF_CUDA_HARDWARE_STACK_ERROR, false,
-	  "went too deep or broke its stack (hardware stack error)" },
+	  "went too deep or broke its stack (hardware stack error)", NULL },
 	{ KF_CUDA_INVALID_ADDRESS_SPACE, false,
 	  "took an address of one kind of memory for one of another (invalid "
-	  "address space)" },
+	  "address space)", NULL },
 	{ KF_CUDA_INVALID_PC, false,
-	  "jumped to where no code is (invalid program counter)" },
+	  "jumped to where no code is (invalid program counter)", NULL },
 	{ KF_CUDA_LAUNCH_FAILED, false,
 	  "trapped or broke a rule of the hardware, such as one of barriers "
-	  "(unspecified launch failure)" },
+	  "(unspecified launch failure)", NULL },
 	{ KF_CUDA_LAUNCH_TIMEOUT, false,
-	  "ran too long and was stopped by the device (launch timeout)" },
+	  "ran too long and was stopped by the device (launch timeout)", NULL },
 	{ KF_CUDA_TENSOR_MEMORY_LEAK, false,
-	  "did not give back its tensor memory (tensor memory leak)" },
+	  "did not give back its tensor memory (tensor memory leak)", NULL },
 };
 
 const struct kf_cuda_blame *kf_cuda_blame(int result)
 {
-	static const struct kf_cuda_blame ours = { 0, false, NULL };
+	static const struct kf_cuda_blame ours = { 0, false, NULL, NULL };
 
 	for (size_t i = 0; i < KF_COUNT(rows); i++)
 		if (rows[i].result == result)

@@ -6,12 +6,12 @@
 #include "platform/cuda/cuda.h"
 
 #define DEADLINE_NS	(20 * KF_NS_PER_S)
-#define MEASURE_NS	(10 * KF_NS_PER_S)	/* more for each device */
+#define MEASURE_NS	(10 * KF_NS_PER_S)	/* more for the one */
 
 struct found {
 	enum kf_code code;		/* with text */
 	char text[512];
-	bool measure;
+	const char *measure;		/* an id, or NULL */
 	size_t max, count;
 	struct kf_cuda_facts facts[KF_CUDA_DEVICES_MAX];
 };
@@ -92,6 +92,9 @@ static void describe(const struct kf_cuda_api *api, int ordinal, int device,
 	*f = (struct kf_cuda_facts) { .ordinal = ordinal };
 	for (size_t i = 0; i < KF_COUNT(rows); i++)
 		*rows[i].to = attribute(api, rows[i].which, device);
+	/* Of the machine's own memory drivers tell the processors' clock. */
+	if (attribute(api, KF_CUDA_INTEGRATED, device))
+		f->memory_clock_khz = 0;
 	api->driver_version(&f->driver_version);
 	if (api->device_name(f->name, sizeof(f->name), device))
 		snprintf(f->name, sizeof(f->name), "a CUDA device");
@@ -110,6 +113,19 @@ static void compiler_version(int *major, int *minor)
 	    nvrtc.version(major, minor))
 		*major = 0;
 	kf_nvrtc_release(&nvrtc);
+}
+
+static void name_device(int ordinal, char out[32])
+{
+	snprintf(out, 32, "cuda:%d", ordinal);
+}
+
+static bool is_named(const char *id, int ordinal)
+{
+	char name[32];
+
+	name_device(ordinal, name);
+	return id && strcmp(id, name) == 0;
 }
 
 static enum kf_code look(struct found *found, const struct kf_cuda_api *api,
@@ -131,7 +147,7 @@ static enum kf_code look(struct found *found, const struct kf_cuda_api *api,
 		describe(api, i, device, facts);
 		facts->nvrtc_major = major;
 		facts->nvrtc_minor = minor;
-		if (found->measure)
+		if (is_named(found->measure, i))
 			kf_cuda_measure(api, device, &facts->measured);
 		found->count++;
 	}
@@ -182,7 +198,7 @@ static void tell_driver(const struct kf_cuda_facts *facts, char out[48])
 
 static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
 {
-	snprintf(info->id, sizeof(info->id), "cuda:%d", facts->ordinal);
+	name_device(facts->ordinal, info->id);
 	snprintf(info->name, sizeof(info->name), "%s", facts->name);
 	snprintf(info->hardware, sizeof(info->hardware), "%s",
 		 facts->hardware);
@@ -196,6 +212,7 @@ static void tell(const struct kf_cuda_facts *facts, struct kf_device_info *info)
 		.matrix_flops_per_s = facts->measured.bf16_flops,
 		.cache_bytes = (uint64_t)(facts->l2_bytes > 0 ?
 					  facts->l2_bytes : 0),
+		.bytes_per_s_in_theory = kf_cuda_memory_bytes_per_s(facts),
 	};
 	kf_cuda_card(facts, &info->card);
 }
@@ -215,8 +232,9 @@ static enum kf_code judge(const struct kf_apart_end *end, size_t len,
 
 /* No driver and no device are not errors: a machine is looked at for what it
  * has. */
-enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
-			  size_t *count, struct kf_err *err)
+enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
+			  const char *measure, size_t *count,
+			  struct kf_err *err)
 {
 	struct found found = { .measure = measure };
 	struct kf_buf result = { .max = sizeof(found) };
@@ -227,7 +245,7 @@ enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max, bool measure,
 
 	found.max = max < KF_CUDA_DEVICES_MAX ? max : KF_CUDA_DEVICES_MAX;
 	if (measure)
-		timeout_ns += found.max * MEASURE_NS;
+		timeout_ns += MEASURE_NS;
 	code = kf_apart_start(in_child, &found, result.max, &apart, err);
 	if (!code)
 		code = kf_apart_finish(&apart, timeout_ns, &result, &end, err);

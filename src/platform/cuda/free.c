@@ -11,89 +11,15 @@
 static enum kf_code free_load(struct kf_device *dev, const char *path,
 			       char refused[256], struct kf_err *err)
 {
-	enum kf_code code;
-
 	if (dev->loaded || !dev->attached)
 		return kf_fail(err, KF_E_INPUT, dev->loaded ?
 			       "a program is loaded already" :
 			       "the device has no memory yet");
-	code = kf_cuda_arena_alloc(dev, KF_TWOPART_SCRATCH, 0, err);
-	if (code)
-		return code;
+	kf_cuda_given_tidy(dev);
 	kf_program_load(path, &dev->own, refused);
 	dev->loaded = !refused[0];
+	dev->api.refused = &dev->refused;
 	return KF_OK;
-}
-
-/* --- memory that programs ask for ----------------------------------------- */
-
-/* NULL beyond the limit, as the contract has it. */
-static uint64_t take(struct kf_device *dev, size_t bytes)
-{
-	uint64_t address = 0;
-
-	if (bytes > dev->memory_max - dev->free_bytes ||
-	    dev->api.memory_alloc(&address, bytes ? bytes : 1))
-		return 0;
-	dev->free_bytes += bytes;
-	return address;
-}
-
-static void *pointer(uint64_t address)
-{
-	return (void *)(uintptr_t)address;
-}
-
-static void *give_temp(struct kf_call *call, size_t bytes)
-{
-	struct kf_device *dev = call->owner;
-	uint64_t address;
-
-	if (dev->temp_count == KF_CUDA_FREE_BLOCKS)
-		return NULL;
-	address = take(dev, bytes);
-	if (address &&
-	    dev->api.fill8(address, KF_TWOPART_PATTERN, bytes, dev->stream)) {
-		dev->api.memory_free(address);
-		return NULL;
-	}
-	if (address)
-		dev->temp[dev->temp_count++] = (struct kf_cuda_block) {
-			address, bytes,
-		};
-	return pointer(address);
-}
-
-static void *give_keep(struct kf_call *call, int slot, size_t bytes)
-{
-	struct kf_device *dev = call->owner;
-	struct kf_cuda_block *kept;
-
-	if (slot < 0 || slot >= KF_CUDA_FREE_SLOTS)
-		return NULL;
-	kept = &dev->slot[slot];
-	if (!kept->at && dev->preparing) {
-		kept->at = take(dev, bytes);
-		kept->bytes = bytes;
-		if (kept->at)
-			dev->api.fill8(kept->at, 0, bytes, dev->stream);
-	}
-	return bytes <= kept->bytes ? pointer(kept->at) : NULL;
-}
-
-static void give_back(struct kf_device *dev, struct kf_cuda_block *block)
-{
-	if (block->at) {
-		dev->api.memory_free(block->at);
-		dev->free_bytes -= block->bytes;
-	}
-	*block = (struct kf_cuda_block) { 0 };
-}
-
-static void free_tidy(struct kf_device *dev)
-{
-	while (dev->temp_count)
-		give_back(dev, &dev->temp[--dev->temp_count]);
 }
 
 /* --- calls ---------------------------------------------------------------- */
@@ -108,31 +34,42 @@ static struct kf_tensor *on_device(const struct kf_device *dev,
 	for (int32_t i = 0; i < count; i++) {
 		list[i] = from[i];
 		if (from[i].data)
-			list[i].data = pointer(dev->arena[to] +
+			list[i].data = (void *)(uintptr_t)(dev->arena[to] +
 				(uint64_t)((const char *)from[i].data -
 					   (const char *)shared));
 	}
 	return list;
 }
 
+/* Trouble that was met on the way from or to a function of the program's: is
+ * that its doing? A kernel of its own may come to light in any of our calls. */
+static enum kf_code blame(struct kf_device *dev, const char *name,
+			  enum kf_code trouble)
+{
+	const struct kf_cuda_blame *b = kf_cuda_blame(dev->refused);
+
+	dev->refused = 0;
+	if (!trouble || !dev->has_run || (!b->running && !b->host))
+		return trouble;
+	dev->failed = true;
+	snprintf(dev->fault, sizeof(dev->fault), "%s%s %s",
+		 b->running ? "a kernel of " : "", name,
+		 b->running ? b->running : b->host);
+	return KF_OK;
+}
+
 /* The stream that it is given has ended, and whatever else it began: the
  * context waits for all of its streams. */
-static enum kf_code wait_for_all(struct kf_device *dev, const char *name,
-				 struct kf_err *err)
+static enum kf_code wait_for_all(struct kf_device *dev, struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
 	int result = api->stream_synchronize(dev->stream);
 
 	if (!result)
 		result = api->context_synchronize();
-	if (!result)
-		return KF_OK;
-	dev->failed = true;
-	if (!kf_cuda_blame(result)->running)
-		return kf_cuda_check(api, result, "run the program", err);
-	snprintf(dev->fault, sizeof(dev->fault), "a kernel of %s %s", name,
-		 kf_cuda_blame(result)->running);
-	return KF_OK;
+	if (result)
+		dev->failed = true;
+	return kf_cuda_check(api, result, "run the program", err);
 }
 
 static enum kf_code run(struct kf_device *dev, kf_program_fn *fn,
@@ -154,11 +91,12 @@ static enum kf_code run(struct kf_device *dev, kf_program_fn *fn,
 	own.weight = weight;
 	own.out = out;
 	own.queue = dev->stream;
-	own.temp = give_temp;
-	own.keep = give_keep;
+	own.temp = kf_cuda_give_temp;
+	own.keep = kf_cuda_give_keep;
 	own.owner = dev;
+	dev->has_run = true;
 	*rc = fn(&own);
-	code = wait_for_all(dev, name, err);
+	code = blame(dev, name, wait_for_all(dev, err));
 	free(in);
 	free(weight);
 	free(out);
@@ -171,15 +109,16 @@ static enum kf_code free_prepare(struct kf_device *dev, struct kf_call *call,
 	enum kf_code code = kf_cuda_usable(dev, err);
 
 	if (!code)
-		code = kf_cuda_bring_weights(dev, err);
-	for (int i = 0; i < KF_CUDA_FREE_SLOTS; i++)
-		give_back(dev, &dev->slot[i]);
-	if (code || !dev->own.prepare)
+		code = blame(dev, "kf_forward",
+			     kf_cuda_bring_weights(dev, err));
+	if (code || dev->failed)
 		return code;
-	dev->preparing = true;
-	code = run(dev, dev->own.prepare, "kf_prepare", call, rc, err);
-	dev->preparing = false;
-	return code;
+	kf_cuda_given_prepare(dev);
+	if (dev->own.prepare)
+		code = run(dev, dev->own.prepare, "kf_prepare", call, rc, err);
+	if (code || dev->failed)
+		return code;
+	return blame(dev, "kf_prepare", kf_cuda_given_seal(dev, err));
 }
 
 static enum kf_code free_forward(struct kf_device *dev, struct kf_call *call,
@@ -202,16 +141,27 @@ static enum kf_code free_forward(struct kf_device *dev, struct kf_call *call,
 	return code;
 }
 
+static enum kf_code free_upload(struct kf_device *dev, struct kf_err *err)
+{
+	return blame(dev, "kf_forward", kf_cuda_upload(dev, err));
+}
+
+static enum kf_code free_download(struct kf_device *dev, uint64_t *changed,
+				  struct kf_err *err)
+{
+	enum kf_code code = kf_cuda_download(dev, changed, err);
+
+	if (!code && !dev->failed)
+		code = kf_cuda_given_look(dev, err);
+	return blame(dev, "kf_forward", code);
+}
+
 static void free_close(struct kf_device *dev)
 {
-	if (dev && dev->context) {
-		free_tidy(dev);
-		for (int i = 0; i < KF_CUDA_FREE_SLOTS; i++)
-			give_back(dev, &dev->slot[i]);
-	}
-	if (dev) {
+	if (dev && dev->context)
+		kf_cuda_given_release(dev);
+	if (dev)
 		kf_program_unload(&dev->own);
-	}
 	kf_cuda_close(dev);
 }
 
@@ -235,11 +185,11 @@ const struct kf_driver kf_driver_cuda_free = {
 	.prepare = free_prepare,
 	.forward = free_forward,
 	.close = free_close,
-	.tidy = free_tidy,
+	.tidy = kf_cuda_given_tidy,
 	.attach = kf_cuda_attach,
-	.upload = kf_cuda_upload,
+	.upload = free_upload,
 	.fills_outputs = true,
-	.download = kf_cuda_download,
+	.download = free_download,
 	.fault = kf_cuda_fault,
 	.trace = free_trace,
 	.link_words = kf_cuda_link_words,

@@ -204,12 +204,23 @@ static char *folder_of(const char *path, int count)
 	return folder;
 }
 
-/* PREFIX/lib64 or PREFIX/targets/NAME/lib; one of another toolkit would refuse
+/* PREFIX of PREFIX/lib64, or of a system's PREFIX/lib/TRIPLE; caller frees. */
+static char *prefix_of(const char *nvrtc_path_)
+{
+	char *prefix = folder_of(nvrtc_path_, 2);
+	size_t len = strlen(prefix);
+
+	if (len > 4 && strcmp(prefix + len - 4, "/lib") == 0)
+		prefix[len - 4] = '\0';
+	return prefix;
+}
+
+/* As above, or PREFIX/targets/NAME/lib; one of another toolkit would refuse
  * what it does not know. A path with links in it is the same in a sandbox. */
 char *kf_cuda_assembler_path(const char *nvrtc_path_)
 {
-	int levels = strstr(nvrtc_path_, "/targets/") ? 4 : 2;
-	char *prefix = folder_of(nvrtc_path_, levels);
+	char *prefix = strstr(nvrtc_path_, "/targets/") ?
+		       folder_of(nvrtc_path_, 4) : prefix_of(nvrtc_path_);
 	char *path = kf_path_join(prefix, "bin/ptxas");
 
 	free(prefix);
@@ -217,6 +228,35 @@ char *kf_cuda_assembler_path(const char *nvrtc_path_)
 		return path;
 	free(path);
 	return NULL;
+}
+
+/* CUTLASS is headers alone, CuTe's among them: where the user says, by its root
+ * or its folder of headers, else the first of the places. Caller frees. */
+char *kf_cuda_cutlass_folder(void)
+{
+	static const char package[] = "lib/python3*/site-packages/"
+				      "cutlass_library/source/include/cutlass";
+	static const struct { const char *variable, *below; } rows[] = {
+		{ "CUTLASS_PATH", "include/cut*" },
+		{ "CUTLASS_PATH", "cut*" },
+		{ "VIRTUAL_ENV", package }, { "CONDA_PREFIX", package },
+	};
+	static const char *const place[] = {
+		"/usr/local/cutlass/include/cutlass",
+		"/usr/local/lib/python3*/*-packages/cutlass_library/source/"
+			"include/cutlass",
+		"/opt/*/lib/python3*/*-packages/cutlass_library/source/"
+			"include/cutlass",
+	};
+	char *found = NULL, *folder;
+
+	for (size_t i = 0; i < KF_COUNT(rows) && !found; i++)
+		found = match_below(rows[i].variable, rows[i].below);
+	for (size_t i = 0; i < KF_COUNT(place) && !found; i++)
+		found = match(place[i]);
+	folder = found ? folder_of(found, 1) : NULL;
+	free(found);
+	return folder;
 }
 
 /* A toolkit: PREFIX/lib64 and PREFIX/include. A Python package of its own for
@@ -229,8 +269,8 @@ void kf_cuda_header_folders(const char *nvrtc_path_, kf_cuda_folder_fn *add,
 		"/../cuda_runtime/include", "/../cuda_cccl/include",
 		"/../cuda_cccl/include/cccl",
 	};
-	static const char *const variable[] = { "CUTLASS_PATH" };
-	char *prefix = folder_of(nvrtc_path_, 2);
+	char *prefix = prefix_of(nvrtc_path_);
+	char *cutlass = kf_cuda_cutlass_folder();
 
 	for (size_t i = 0; i < KF_COUNT(below); i++) {
 		char *pattern = kf_format("%s%s", prefix, below[i]);
@@ -241,13 +281,9 @@ void kf_cuda_header_folders(const char *nvrtc_path_, kf_cuda_folder_fn *add,
 		free(found);
 		free(pattern);
 	}
-	for (size_t i = 0; i < KF_COUNT(variable); i++) {
-		char *found = match_below(variable[i], "include");
-
-		if (found)
-			add(arg, found);
-		free(found);
-	}
+	if (cutlass)
+		add(arg, cutlass);
+	free(cutlass);
 	free(prefix);
 }
 
@@ -559,6 +595,8 @@ enum kf_code kf_cuda_check(const struct kf_cuda_api *api, int result,
 
 	if (!result)
 		return KF_OK;
+	if (api->refused)
+		*api->refused = result;
 	return kf_fail(err, result == KF_CUDA_OUT_OF_MEMORY ? KF_E_LIMIT
 							    : KF_E_UNAVAIL,
 		       "cannot %s: %s", what,

@@ -3,9 +3,10 @@
 
 #define GRAIN	16u		/* what a digest reads at once */
 
-static uint64_t rounded(uint64_t bytes, uint64_t to)
+static size_t chunks_of(uint64_t bytes)
 {
-	return (bytes + to - 1) / to * to;
+	return (size_t)(kf_twopart_rounded(bytes, KF_CUDA_DIGEST_CHUNK) /
+			KF_CUDA_DIGEST_CHUNK);
 }
 
 static enum kf_code no_room(struct kf_device *dev, uint64_t bytes,
@@ -20,13 +21,11 @@ static enum kf_code no_room(struct kf_device *dev, uint64_t bytes,
 		       total >> 20);
 }
 
-/* Room for the digests of the largest arena. */
-static enum kf_code make_room(struct kf_device *dev, uint64_t bytes,
-			      struct kf_err *err)
+enum kf_code kf_cuda_digest_room(struct kf_device *dev, uint64_t bytes,
+				 struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
-	size_t count = (size_t)(rounded(bytes, KF_CUDA_DIGEST_CHUNK) /
-				KF_CUDA_DIGEST_CHUNK);
+	size_t count = chunks_of(bytes);
 
 	if (count <= dev->digest_room)
 		return KF_OK;
@@ -45,7 +44,7 @@ enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 				 struct kf_err *err)
 {
 	const struct kf_cuda_api *api = &dev->api;
-	uint64_t whole = rounded(bytes ? bytes : 1, GRAIN);
+	uint64_t whole = kf_twopart_rounded(bytes ? bytes : 1, GRAIN);
 	int result = api->memory_alloc(&dev->arena[arena], whole);
 
 	if (result) {
@@ -61,7 +60,7 @@ enum kf_code kf_cuda_arena_alloc(struct kf_device *dev,
 				    dev->stream);
 	if (result)
 		return kf_cuda_check(api, result, "fill device memory", err);
-	return make_room(dev, whole, err);
+	return kf_cuda_digest_room(dev, whole, err);
 }
 
 enum kf_code kf_cuda_room(struct kf_device *dev, uint64_t *at, uint64_t bytes,
@@ -80,9 +79,12 @@ static int fill_blocks(struct kf_device *dev, enum kf_twopart_arena arena,
 {
 	const struct kf_cuda_api *api = &dev->api;
 	uint64_t at = dev->arena[arena];
-	int result = api->fill16(at, KF_TWOPART_GUARD_PATTERN,
-				 dev->arena_bytes[arena] / 2, dev->stream);
+	int result;
 
+	if (!at)	/* given.c: there was no memory for it */
+		return 0;
+	result = api->fill16(at, KF_TWOPART_GUARD_PATTERN,
+			     dev->arena_bytes[arena] / 2, dev->stream);
 	for (size_t i = 0; i < blocks->count && !result; i++)
 		if (blocks->block[i].bytes)
 			result = api->fill8(at + blocks->block[i].offset,
@@ -112,7 +114,7 @@ enum kf_code kf_cuda_fill_kept(struct kf_device *dev, struct kf_err *err)
 
 /* The host's part of the result is pageable memory; that costs a copy within
  * the driver, of 32 KiB for each GiB. */
-static int read_digests(struct kf_device *dev, enum kf_twopart_arena arena,
+static int read_digests(struct kf_device *dev, const struct kf_cuda_block *of,
 			uint64_t *out, size_t count)
 {
 	const struct kf_cuda_api *api = &dev->api;
@@ -121,8 +123,8 @@ static int read_digests(struct kf_device *dev, enum kf_twopart_arena arena,
 		.block = { KF_CUDA_DIGEST_THREADS, 1, 1 },
 		.stream = dev->stream,
 	};
-	uint64_t words = dev->arena_bytes[arena] / GRAIN;
-	void *parameter[] = { &dev->arena[arena], &words, &dev->digest_at };
+	uint64_t at = of->at, words = of->bytes / GRAIN;
+	void *parameter[] = { &at, &words, &dev->digest_at };
 	int result;
 
 	result = api->fill8(dev->digest_at, 0, count * sizeof(out[0]),
@@ -136,19 +138,20 @@ static int read_digests(struct kf_device *dev, enum kf_twopart_arena arena,
 	return result ? result : api->stream_synchronize(dev->stream);
 }
 
-static size_t chunk_count(const struct kf_device *dev,
-			  enum kf_twopart_arena arena)
+static struct kf_cuda_block all_of(const struct kf_device *dev,
+				   enum kf_twopart_arena arena)
 {
-	return (size_t)(rounded(dev->arena_bytes[arena],
-				KF_CUDA_DIGEST_CHUNK) / KF_CUDA_DIGEST_CHUNK);
+	return (struct kf_cuda_block) {
+		dev->arena[arena], dev->arena_bytes[arena],
+	};
 }
 
-enum kf_code kf_cuda_digest_take(struct kf_device *dev,
-				 enum kf_twopart_arena arena,
-				 struct kf_cuda_digest *digest,
-				 struct kf_err *err)
+enum kf_code kf_cuda_block_digest_take(struct kf_device *dev,
+				       const struct kf_cuda_block *of,
+				       struct kf_cuda_digest *digest,
+				       struct kf_err *err)
 {
-	size_t count = chunk_count(dev, arena);
+	size_t count = chunks_of(of->bytes);
 
 	if (digest->count != count) {
 		free(digest->want);
@@ -156,17 +159,17 @@ enum kf_code kf_cuda_digest_take(struct kf_device *dev,
 		digest->count = count;
 	}
 	return kf_cuda_check(&dev->api,
-			     read_digests(dev, arena, digest->want, count),
+			     read_digests(dev, of, digest->want, count),
 			     "read back what a program is given", err);
 }
 
-enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
-				    enum kf_twopart_arena arena,
-				    const struct kf_cuda_digest *digest,
-				    size_t *chunk, struct kf_err *err)
+enum kf_code kf_cuda_block_digest_compare(struct kf_device *dev,
+					  const struct kf_cuda_block *of,
+					  const struct kf_cuda_digest *digest,
+					  size_t *chunk, struct kf_err *err)
 {
 	uint64_t *now = kf_alloc(digest->count * sizeof(now[0]));
-	int result = read_digests(dev, arena, now, digest->count);
+	int result = read_digests(dev, of, now, digest->count);
 
 	*chunk = 0;
 	while (*chunk < digest->count && now[*chunk] == digest->want[*chunk])
@@ -174,6 +177,26 @@ enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
 	free(now);
 	return kf_cuda_check(&dev->api, result,
 			     "read back what a program was given", err);
+}
+
+enum kf_code kf_cuda_digest_take(struct kf_device *dev,
+				 enum kf_twopart_arena arena,
+				 struct kf_cuda_digest *digest,
+				 struct kf_err *err)
+{
+	const struct kf_cuda_block of = all_of(dev, arena);
+
+	return kf_cuda_block_digest_take(dev, &of, digest, err);
+}
+
+enum kf_code kf_cuda_digest_compare(struct kf_device *dev,
+				    enum kf_twopart_arena arena,
+				    const struct kf_cuda_digest *digest,
+				    size_t *chunk, struct kf_err *err)
+{
+	const struct kf_cuda_block of = all_of(dev, arena);
+
+	return kf_cuda_block_digest_compare(dev, &of, digest, chunk, err);
 }
 
 /* --- guards --------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /*
  * What NVRTC lacks beside nvcc: the headers of C and C++ that programs name out
- * of habit, the types and constants that nvcc's own header brings along. And
- * the compiler's words as other compilers put them.
+ * of habit, the types and constants that nvcc's own header brings along, and
+ * what to include instead of headers that it cannot compile. And the compiler's
+ * words as other compilers put them.
  */
 #include "platform/cuda/cuda.h"
 
@@ -91,6 +92,100 @@ const char *const kf_cuda_header[] = {
 const size_t kf_cuda_header_count = KF_COUNT(kf_cuda_header);
 _Static_assert(KF_COUNT(kf_cuda_header) == KF_COUNT(kf_cuda_header_name),
 	       "a text for each name");
+
+/* --- what to include instead ---------------------------------------------- */
+
+/* Of these the toolkit has its own, for the device. */
+static const char *const standard[] = {
+	"array", "atomic", "bit", "complex", "functional", "iterator", "limits",
+	"numeric", "optional", "ratio", "span", "tuple", "type_traits",
+	"utility", "variant",
+};
+
+/* Headers that begin so, and what the log has of errors that come from them;
+ * NULL: that there is no such file. */
+static const struct { const char *header, *told, *words; } instead[] = {
+	{ "cub/cub.cuh", "/cub/", "has functions of the host, which NVRTC does "
+	  "not compile: include what is used of <cub/block/...> and "
+	  "<cub/warp/...>, such as <cub/block/block_reduce.cuh>" },
+	{ "cub/device/", "/cub/", "is for code of the host; for kernels there "
+	  "are <cub/block/...> and <cub/warp/...>" },
+	{ "thrust/", "/thrust/", "is for code of the host; for kernels there "
+	  "are <cub/block/...>, <cub/warp/...> and <cuda/std/...>" },
+	{ "algorithm", NULL, "is not there: min, max and abs of numbers are "
+	  "built in" },
+	{ "cute/", NULL, "is a part of CUTLASS, which is not found here: "
+	  "CUTLASS_PATH says where it is" },
+	{ "cutlass/", NULL, "is a part of CUTLASS, which is not found here: "
+	  "CUTLASS_PATH says where it is" },
+};
+
+/* Of `#include <NAME>` or "NAME" the name; caller frees, NULL: no such line. */
+static char *included(const char *line)
+{
+	static const char include[] = "include", blanks[] = " \t";
+	const char *at = line + strspn(line, blanks);
+
+	if (*at != '#')
+		return NULL;
+	at += 1 + strspn(at + 1, blanks);
+	if (strncmp(at, include, strlen(include)) != 0)
+		return NULL;
+	at += strlen(include);
+	at += strspn(at, blanks);
+	if (*at != '<' && *at != '"')
+		return NULL;
+	return kf_strndup(at + 1, strcspn(at + 1, ">\"\n"));
+}
+
+static bool is_absent(const char *name, const char *log)
+{
+	char *words = kf_format("cannot open source file \"%s\"", name);
+	bool absent = strstr(log, words) != NULL;
+
+	free(words);
+	return absent;
+}
+
+/* Returns whether there is one. */
+static bool add_hint(const char *name, unsigned line, const char *log,
+		     struct kf_buf *out)
+{
+	bool absent = is_absent(name, log);
+
+	for (size_t i = 0; i < KF_COUNT(standard) && absent; i++)
+		if (strcmp(standard[i], name) == 0) {
+			kf_buf_printf(out, "kernels.cu:%u: error: <%s> is the "
+				      "host's; for kernels there is "
+				      "<cuda/std/%s>, with cuda::std:: for "
+				      "std::\n", line, name, name);
+			return true;
+		}
+	for (size_t i = 0; i < KF_COUNT(instead); i++)
+		if (strncmp(instead[i].header, name,
+			    strlen(instead[i].header)) == 0 &&
+		    (instead[i].told ? strstr(log, instead[i].told) != NULL
+				     : absent)) {
+			kf_buf_printf(out, "kernels.cu:%u: error: <%.80s> "
+				      "%s\n", line, name, instead[i].words);
+			return true;
+		}
+	return false;
+}
+
+void kf_cuda_hint(const char *source, const char *log, struct kf_buf *out)
+{
+	bool found = false;
+
+	for (unsigned line = 1; *source && !found; line++) {
+		char *name = included(source);
+
+		found = name && add_hint(name, line, log, out);
+		free(name);
+		source += strcspn(source, "\n");
+		source += *source == '\n';
+	}
+}
 
 /* --- the compiler's words ------------------------------------------------- */
 

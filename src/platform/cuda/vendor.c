@@ -1,7 +1,8 @@
 /*
  * NVIDIA's libraries for programs that have host code of their own: such a
- * program is linked with those that it uses, and its sandbox shows them all.
- * Whether it may use them is asked when it has run (evaluate/libraries.h).
+ * program is linked with those that it uses (CUTLASS is headers alone: nvcc is
+ * told their folder), and its sandbox shows them all. Whether it may use them
+ * is asked when it has run (evaluate/libraries.h).
  * And the toolkit, for programs in Python with CUDA inside.
  */
 #include "platform/cuda/cuda.h"
@@ -40,6 +41,11 @@ static void add_take(kf_driver_env_fn *add, void *arg, char *word)
 
 void kf_cuda_link_words(kf_driver_env_fn *add, void *arg)
 {
+	char *cutlass = kf_cuda_cutlass_folder();
+
+	if (cutlass)
+		add_take(add, arg, kf_format("-I%s", cutlass));
+	free(cutlass);
 	for (size_t i = 0; i < KF_COUNT(library); i++) {
 		char *name = kf_format("lib%s.so", library[i]);
 		char *found = kf_cuda_toolkit_library(name);
@@ -106,7 +112,13 @@ void kf_cuda_watch_paths(kf_driver_path_fn *add, void *arg)
 void kf_cuda_free_paths(enum kf_driver_place place, kf_driver_path_fn *add,
 			void *arg)
 {
+	char *cutlass = place == KF_DRIVER_BUILDER ? kf_cuda_cutlass_folder() :
+		NULL;
+
 	kf_cuda_paths(place, add, arg);
+	if (cutlass)	/* also where there is no NVRTC, which has it too */
+		add(arg, cutlass, false);
+	free(cutlass);
 	if (place == KF_DRIVER_RUNNER)	/* what ran there is always asked */
 		kf_cuda_watch_paths(add, arg);
 	for (size_t i = 0; i < KF_COUNT(beside); i++)

@@ -306,8 +306,9 @@ static void describe(struct kf_buf *card, const struct machine *m)
 			      (double)m->memory_bytes / (double)(1u << 30));
 }
 
-enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
-			  size_t *count, struct kf_err *err)
+enum kf_code kf_host_find(struct kf_device_info *info, size_t max,
+			  const char *measure, size_t *count,
+			  struct kf_err *err)
 {
 	struct machine *m = kf_alloc(sizeof(*m));
 	struct kf_host_measured got;
@@ -324,7 +325,7 @@ enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
 	info->units = m->cores;
 	info->ceiling.cache_bytes = last_level_bytes(m);
 	describe(&info->card, m);
-	if (measure) {
+	if (measure && strcmp(measure, info->id) == 0) {
 		kf_host_measure(m->cores, last_level_bytes(m),
 				m->memory_bytes, &got);
 		describe_measured(&info->card, &got);

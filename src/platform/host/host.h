@@ -19,8 +19,9 @@
 
 #include "base/base.h"
 
-enum kf_code kf_host_find(struct kf_device_info *info, size_t max, bool measure,
-			  size_t *count, struct kf_err *err);
+enum kf_code kf_host_find(struct kf_device_info *info, size_t max,
+			  const char *measure, size_t *count,
+			  struct kf_err *err);
 enum kf_code kf_host_build(const struct kf_build_request *req,
 			   struct kf_build *out, struct kf_err *err);
 enum kf_code kf_host_open(const char *device_id, uint64_t memory_max,

@@ -15,8 +15,9 @@ struct kf_device {
 	bool loaded;
 };
 
-static enum kf_code find(struct kf_device_info *info, size_t max, bool measure,
-			 size_t *count, struct kf_err *err)
+static enum kf_code find(struct kf_device_info *info, size_t max,
+			 const char *measure, size_t *count,
+			 struct kf_err *err)
 {
 	(void)max;
 	(void)measure;

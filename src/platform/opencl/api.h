@@ -22,6 +22,8 @@ struct ocl_program;
 struct ocl_kernel;
 struct ocl_event;
 struct ocl_region { size_t origin, size; };
+/* version: 10 bits of the first number, 10 of the second, 12 of the third. */
+struct ocl_named { uint32_t version; char name[64]; };
 
 enum {
 	CL_SUCCESS = 0, CL_DEVICE_NOT_FOUND = -1,
@@ -49,10 +51,12 @@ enum {
 	CL_DEVICE_ENDIAN_LITTLE = 0x1026, CL_DEVICE_AVAILABLE = 0x1027,
 	CL_DEVICE_COMPILER_AVAILABLE = 0x1028, CL_DEVICE_NAME = 0x102b,
 	CL_DRIVER_VERSION = 0x102d, CL_DEVICE_VERSION = 0x102f,
-	CL_DEVICE_EXTENSIONS = 0x1030,
+	CL_DEVICE_EXTENSIONS = 0x1030, CL_DEVICE_PLATFORM = 0x1031,
+	CL_PLATFORM_NAME = 0x902,
 	CL_DEVICE_UUID = 0x106a,		/* cl_khr_device_uuid */
 	CL_DEVICE_OPENCL_C_VERSION = 0x103d,
-	CL_DEVICE_MAX_NUM_SUB_GROUPS = 0x105c,
+	CL_DEVICE_OPENCL_C_ALL_VERSIONS = 0x1066,	/* of 3.0 */
+	CL_DEVICE_OPENCL_C_FEATURES = 0x106f,
 
 	CL_QUEUE_PROFILING_ENABLE = 2, CL_MEM_READ_WRITE = 1,
 	CL_BUFFER_CREATE_TYPE_REGION = 0x1220,
@@ -84,6 +88,8 @@ enum {
 #define OCL_FUNCTIONS(X) \
 	X(int32_t, clGetPlatformIDs, \
 	  (uint32_t, struct ocl_platform **, uint32_t *)) \
+	X(int32_t, clGetPlatformInfo, (struct ocl_platform *, uint32_t, \
+	  OCL_INFO)) \
 	X(int32_t, clGetDeviceIDs, (struct ocl_platform *, uint64_t, \
 	  uint32_t, struct ocl_device **, uint32_t *)) \
 	X(int32_t, clGetDeviceInfo, (struct ocl_device *, uint32_t, \

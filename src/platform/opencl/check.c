@@ -35,26 +35,6 @@ static const char *macro_of(const struct scalar *s)
 	return ints[log2];
 }
 
-static const char *passed_as(const struct kf_plan_arg *arg)
-{
-	static const struct scalar ints[] = {
-		{ "", 1, false }, { "", 2, false }, { "", 4, false },
-		{ "", 8, false }, { "", 4, true }, { "", 8, true },
-	};
-
-	if (arg->kind == KF_ARG_BUFFER)
-		return "KF_BUF";
-	if (arg->kind == KF_ARG_LOCAL)
-		return "KF_LOCAL";
-	if (arg->kind == KF_ARG_BYTES)
-		return "KF_BYTES";
-	for (size_t i = 0; i < KF_COUNT(ints); i++)
-		if (ints[i].bytes == arg->bytes &&
-		    ints[i].is_float == (arg->kind == KF_ARG_FLOAT))
-			return macro_of(&ints[i]);
-	return "something else";
-}
-
 static bool check_options(const struct kf_plan_op *op, char why[256])
 {
 	const char *lacking = NULL;
@@ -77,12 +57,14 @@ static bool check_options(const struct kf_plan_op *op, char why[256])
 }
 
 static bool wrong_argument(const struct kf_opencl_kernel *kernel, size_t i,
-			   const char *wanted, const char *got, char why[256])
+			   const char *wanted, const struct kf_plan_arg *arg,
+			   char why[256])
 {
 	const struct kf_opencl_parameter *p = &kernel->parameter[i];
 
 	snprintf(why, 256, "argument %zu is %.60s %.40s in the kernel: pass "
-		 "%s, not %s", i + 1, p->type, p->name, wanted, got);
+		 "%s, not %s", i + 1, p->type, p->name, wanted,
+		 kf_plan_arg_macro(arg));
 	return false;
 }
 
@@ -95,12 +77,10 @@ static bool check_value(const struct kf_plan_arg *arg,
 
 	if (s && (!by_value || arg->bytes != s->bytes ||
 		  s->is_float != (arg->kind == KF_ARG_FLOAT)))
-		return wrong_argument(kernel, i, macro_of(s), passed_as(arg),
-				      why);
+		return wrong_argument(kernel, i, macro_of(s), arg, why);
 	if (!by_value && arg->kind != KF_ARG_BYTES)
 		return wrong_argument(kernel, i, "a value (KF_BYTES for a "
-				      "struct or a vector)", passed_as(arg),
-				      why);
+				      "struct or a vector)", arg, why);
 	return true;
 }
 
@@ -121,8 +101,7 @@ static bool check_argument(const struct kf_plan_arg *arg,
 		return check_value(arg, kernel, i, why);
 	if (p->where == CL_KERNEL_ARG_ADDRESS_LOCAL)
 		return arg->kind == KF_ARG_LOCAL ||
-		       wrong_argument(kernel, i, "KF_LOCAL", passed_as(arg),
-				      why);
+		       wrong_argument(kernel, i, "KF_LOCAL", arg, why);
 	if (!pointer) {
 		snprintf(why, 256, "argument %zu is %.60s %.40s in the kernel, "
 			 "and images are not supported; use a __global "
@@ -130,8 +109,7 @@ static bool check_argument(const struct kf_plan_arg *arg,
 		return false;
 	}
 	if (arg->kind != KF_ARG_BUFFER)
-		return wrong_argument(kernel, i, "KF_BUF", passed_as(arg),
-				      why);
+		return wrong_argument(kernel, i, "KF_BUF", arg, why);
 	if (arg->place.offset % limits->alignment == 0)
 		return true;
 	snprintf(why, 256, "argument %zu begins %llu bytes into its memory, "

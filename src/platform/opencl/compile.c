@@ -1,7 +1,6 @@
 /* Kernels to the part "device" of a pack, by the device's own compiler. */
 #include "platform/opencl/opencl.h"
 
-#define OPTIONS		"-cl-std=CL1.2 -cl-kernel-arg-info"
 #define SOURCE_MAX	(4u << 20)
 #define KERNELS_MAX	1024u
 
@@ -247,8 +246,26 @@ static void compiler_release(struct compiler *c)
 	free(c->bytes);
 }
 
+/* In the language that the device's card tells. */
+static int32_t build_program(struct compiler *c, struct kf_build *out)
+{
+	struct kf_opencl_told *told = kf_alloc(sizeof(*told));
+	char options[64];
+	int32_t e;
+
+	kf_opencl_ask(&c->cl, c->device, told);
+	snprintf(options, sizeof(options), "-cl-std=CL%s -cl-kernel-arg-info",
+		 kf_opencl_language(told));
+	snprintf(out->kernels, sizeof(out->kernels), "OpenCL C %s",
+		 kf_opencl_language(told));
+	e = c->cl.clBuildProgram(c->program, 1, &c->device, options, NULL,
+				 NULL);
+	free(told);
+	return e;
+}
+
 static enum kf_code compile(const struct kf_build_request *req,
-			    struct kf_buf *device, struct kf_build *out,
+			    struct kf_twopart_made *made, struct kf_build *out,
 			    struct kf_err *err)
 {
 	struct compiler c = { .device = NULL };
@@ -261,7 +278,7 @@ static enum kf_code compile(const struct kf_build_request *req,
 		    sizeof(c.binary.device));
 	kf_ocl_text(&c.cl, c.device, CL_DRIVER_VERSION, c.binary.driver,
 		    sizeof(c.binary.driver));
-	e = c.cl.clBuildProgram(c.program, 1, &c.device, OPTIONS, NULL, NULL);
+	e = build_program(&c, out);
 	add_log(&c, &out->log);
 	if (e == CL_OUT_OF_HOST_MEMORY)
 		out->end = KF_BUILD_TOO_LARGE;
@@ -273,7 +290,7 @@ static enum kf_code compile(const struct kf_build_request *req,
 		goto out;
 	code = describe_kernels(&c, out, err);
 	if (!code && !out->end)
-		code = take_binary(&c, device, out, err);
+		code = take_binary(&c, &made->device, out, err);
 	if (!code && !out->end)
 		out->end = KF_BUILD_DONE;
 out:

@@ -13,7 +13,7 @@
 #define CARD_BYTES	(16u << 10)
 #define RESULT_BYTES	(1u << 20)
 
-struct question { size_t max; bool measure; };
+struct question { size_t max; const char *measure; };
 
 /* How a device comes back; its card follows. */
 struct answer { struct kf_device_info info; size_t card_bytes; };
@@ -48,23 +48,24 @@ static const char *type_name(uint64_t type)
 	return "accelerator";
 }
 
-/* What OpenCL C of this device has beyond 1.2. */
-static void describe_extensions(const struct ocl_api *cl,
-				struct ocl_device *device, struct kf_buf *card)
+/* What its OpenCL C has beyond 1.2. */
+static void describe_language(const struct kf_opencl_told *told,
+			      struct kf_buf *card)
 {
-	static const struct { const char *extension, *name; } rows[] = {
-		{ "cl_khr_fp64", "double" },
-		{ "cl_khr_fp16", "half" },
-		{ "cl_khr_subgroups", "sub-groups" },
-		{ "cl_khr_int64_base_atomics", "64-bit atomics" },
+	const struct { const char *extension, *name; bool there; } rows[] = {
+		{ "cl_khr_fp64", "double",
+		  kf_opencl_has(told, "cl_khr_fp64", "__opencl_c_fp64") },
+		{ "cl_khr_fp16", "half",
+		  kf_opencl_has(told, "cl_khr_fp16", NULL) },
+		{ "cl_khr_subgroups", "sub-groups",
+		  kf_opencl_has_sub_groups(told) },
+		{ "cl_khr_int64_base_atomics", "64-bit atomics",
+		  kf_opencl_has(told, "cl_khr_int64_base_atomics", NULL) },
 	};
-	char list[8192];
 
-	kf_ocl_text(cl, device, CL_DEVICE_EXTENSIONS, list, sizeof(list));
 	for (size_t i = 0; i < KF_COUNT(rows); i++)
 		kf_buf_printf(card, "%s (%s): %s\n", rows[i].name,
-			      rows[i].extension,
-			      strstr(list, rows[i].extension) ? "yes" : "no");
+			      rows[i].extension, rows[i].there ? "yes" : "no");
 }
 
 static void describe_groups(const struct ocl_api *cl,
@@ -110,14 +111,15 @@ static void describe(const struct ocl_api *cl, struct ocl_device *device,
 {
 	const bool local_is_own = kf_ocl_number(cl, device,
 			CL_DEVICE_LOCAL_MEM_TYPE, 4) == 1;
+	struct kf_opencl_told *told = kf_alloc(sizeof(*told));
 	char text[160];
 
+	kf_opencl_ask(cl, device, told);
 	kf_buf_printf(card, "device: %s (%s)\n", info->name, info->arch);
 	kf_ocl_text(cl, device, CL_DEVICE_VERSION, text, sizeof(text));
 	line(card, "version", text);
-	kf_ocl_text(cl, device, CL_DEVICE_OPENCL_C_VERSION, text,
-		    sizeof(text));
-	line(card, "language", text);
+	kf_buf_printf(card, "language: OpenCL C %s (-cl-std=CL%s)\n",
+		      kf_opencl_language(told), kf_opencl_language(told));
 	kf_ocl_text(cl, device, CL_DRIVER_VERSION, text, sizeof(text));
 	line(card, "driver", text);
 	kf_buf_printf(card, "compute units: %u\n", info->units);
@@ -132,7 +134,8 @@ static void describe(const struct ocl_api *cl, struct ocl_device *device,
 	size_line(card, "cache of global memory",
 		  kf_ocl_number(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
 				8));
-	describe_extensions(cl, device, card);
+	describe_language(told, card);
+	free(told);
 }
 
 static void describe_measured(const struct ocl_api *cl,
@@ -166,8 +169,25 @@ static void name_hardware(const struct ocl_api *cl, struct ocl_device *device,
 		kf_device_hardware(uuid, out);
 }
 
+/* What OpenCL calls a platform. One that has a longer name has none here. */
+static void name_driver(const struct ocl_api *cl, struct ocl_device *device,
+			char out[64])
+{
+	struct kf_buf clean = { .max = 63 };
+	struct ocl_platform *its = NULL;
+	char name[64] = "";
+
+	if (!cl->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(its),
+				 &its, NULL) && its &&
+	    !cl->clGetPlatformInfo(its, CL_PLATFORM_NAME, sizeof(name), name,
+				   NULL))
+		kf_utf8_clean(name, strnlen(name, sizeof(name)), &clean);
+	snprintf(out, 64, "%s", kf_buf_str(&clean));
+	kf_buf_release(&clean);
+}
+
 static void find_one(const struct ocl_api *cl, struct ocl_device *device,
-		     size_t index, bool measure, struct kf_buf *out)
+		     size_t index, const char *measure, struct kf_buf *out)
 {
 	const uint64_t type = kf_ocl_number(cl, device, CL_DEVICE_TYPE, 8);
 	struct answer answer = { .card_bytes = 0 };
@@ -180,6 +200,7 @@ static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 	if (!info->name[0])
 		snprintf(info->name, sizeof(info->name), "a device without "
 			 "a name");
+	name_driver(cl, device, info->driver_name);
 	snprintf(info->arch, sizeof(info->arch), "opencl-%s", type_name(type));
 	info->in_process = type & CL_DEVICE_TYPE_CPU;
 	name_hardware(cl, device, type, info->hardware);
@@ -190,7 +211,7 @@ static void find_one(const struct ocl_api *cl, struct ocl_device *device,
 	info->ceiling.cache_bytes = kf_ocl_number(cl, device,
 			CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 8);
 	describe(cl, device, info, &card);
-	if (measure)
+	if (measure && strcmp(measure, info->id) == 0)
 		describe_measured(cl, device, &info->ceiling, &card);
 	answer.card_bytes = card.len;
 	kf_buf_add(out, &answer, sizeof(answer));
@@ -253,7 +274,8 @@ static bool asks_for_library(void)
 }
 
 enum kf_code kf_opencl_find(struct kf_device_info *info, size_t max,
-			    bool measure, size_t *count, struct kf_err *err)
+			    const char *measure, size_t *count,
+			    struct kf_err *err)
 {
 	struct question asked = { max, measure };
 	struct kf_buf result = { .max = RESULT_BYTES };

@@ -125,6 +125,19 @@ static enum kf_code set_arguments(struct loader *l, const struct kf_plan_op *op,
 	return KF_OK;
 }
 
+/* "axpb, scale": the kernels that there are. */
+static void name_kernels(const struct kf_opencl_binary *binary, char why[256])
+{
+	struct kf_buf names = { .max = 160 };
+
+	for (size_t i = 0; i < binary->kernel_count && names.len < 100; i++)
+		kf_buf_printf(&names, "%s%.48s", i ? ", " : "",
+			      binary->kernel[i].name);
+	snprintf(why, 256, "kernels.cl has no such kernel; it has %s",
+		 kf_buf_str(&names));
+	kf_buf_release(&names);
+}
+
 static enum kf_code load_launch(struct loader *l, const struct kf_plan_op *op,
 				struct ocl_step *step, char why[256],
 				struct kf_err *err)
@@ -137,8 +150,7 @@ static enum kf_code load_launch(struct loader *l, const struct kf_plan_op *op,
 	char text[64];
 
 	if (!kernel) {
-		snprintf(why, 256, "the kernels have no __kernel function of "
-			 "that name");
+		name_kernels(l->binary, why);
 		return KF_OK;
 	}
 	if (!kf_opencl_check_launch(op, kernel, &dev->limits, why))

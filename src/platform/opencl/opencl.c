@@ -6,6 +6,7 @@
 
 /* Names the folder (or file) that says which drivers there are. */
 #define VENDORS_VARIABLE "OCL_ICD_VENDORS"
+#define VENDORS_FOLDER "/etc/OpenCL/vendors"
 /* Names drivers themselves, in containers above all. */
 #define FILES_VARIABLE "OCL_ICD_FILENAMES"
 
@@ -28,10 +29,18 @@ static const char *vendors(void)
 {
 	const char *asked = getenv(VENDORS_VARIABLE);
 
-	return asked && asked[0] ? asked : "/etc/OpenCL/vendors";
+	return asked && asked[0] ? asked : VENDORS_FOLDER;
 }
 
-/* Is there a driver that is not PoCL, which needs no device nodes? */
+/* PoCL needs no device nodes. */
+static bool is_pocl(const char *vendor)
+{
+	const char *slash = strrchr(vendor, '/');
+
+	return strstr(slash ? slash + 1 : vendor, "pocl") != NULL;
+}
+
+/* Is there a driver that is not PoCL? */
 static bool needs_nodes(void)
 {
 	const char *files = getenv(FILES_VARIABLE);
@@ -39,9 +48,12 @@ static bool needs_nodes(void)
 	struct dirent *entry;
 	bool found = files && files[0];
 
+	/* A file is one driver, and so is the name of a library. */
+	if (!dir && strcmp(vendors(), VENDORS_FOLDER) != 0)
+		return found || !is_pocl(vendors());
 	while (dir && !found && (entry = readdir(dir)))
 		found = strstr(entry->d_name, ".icd") &&
-			!strstr(entry->d_name, "pocl");
+			!is_pocl(entry->d_name);
 	if (dir)
 		closedir(dir);
 	return found;

@@ -5,6 +5,7 @@
  *	api.c       OpenCL's loader, its devices and its numbers
  *	find.c      what the devices are (the hardware cards)
  *	measure.c   what they were measured to do
+ *	language.c  which OpenCL C it compiles
  *	compile.c   kernels to a binary, for the pack
  *	binary.c    that binary with what is known of its kernels, as bytes
  *	check.c     is a launch one that its kernel and the device can do?
@@ -25,7 +26,8 @@
 #include "platform/twopart.h"
 
 enum kf_code kf_opencl_find(struct kf_device_info *info, size_t max,
-			    bool measure, size_t *count, struct kf_err *err);
+			    const char *measure, size_t *count,
+			    struct kf_err *err);
 enum kf_code kf_opencl_build(const struct kf_build_request *req,
 			     struct kf_build *out, struct kf_err *err);
 enum kf_code kf_opencl_open(const char *device_id, uint64_t memory_max,
@@ -60,6 +62,29 @@ extern const struct kf_sanitizer kf_opencl_sanitizer[];
 struct kf_opencl_measured { double copy_bytes_per_s, flops; };
 void kf_opencl_measure(const struct ocl_api *cl, struct ocl_device *device,
 		       struct kf_opencl_measured *out);
+
+/* --- language.c ----------------------------------------------------------- */
+
+/* What a device tells of the OpenCL C that it compiles; untold: "" and 0. */
+struct kf_opencl_told {
+	char device[160];		/* "OpenCL 3.0 words" */
+	char language[160];		/* "OpenCL C 1.2 words" */
+	char extensions[8192];
+	struct ocl_named version[16];
+	size_t version_count;
+	struct ocl_named feature[64];
+	size_t feature_count;
+};
+void kf_opencl_ask(const struct ocl_api *cl, struct ocl_device *device,
+		   struct kf_opencl_told *out);
+/* "3.0", "2.0" or "1.2", as -cl-std=CL has it: the newest that it says it
+ * compiles, 1.2 if it says nothing. */
+const char *kf_opencl_language(const struct kf_opencl_told *told);
+/* feature: NULL where there is none of that meaning. */
+bool kf_opencl_has(const struct kf_opencl_told *told, const char *extension,
+		   const char *feature);
+/* In the language of kf_opencl_language(), for 1.2 has none. */
+bool kf_opencl_has_sub_groups(const struct kf_opencl_told *told);
 
 /* --- binary.c ------------------------------------------------------------- */
 

@@ -4,11 +4,12 @@
  * "SM,MEMORY,REASONS,CELSIUS SM,MEMORY,REASONS,CELSIUS ...", reasons in
  * hexadecimal as NVML has them. "none": there is no such device. Looks begin
  * with the SM's clock. STANDIN_FREE_GIB is how much of the memory is free (0 if
- * it is not set).
+ * it is not set). The entry that STANDIN_NVML_HANGS names never returns.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ENTRY(name, ...) \
 	int name(__VA_ARGS__); \
@@ -23,10 +24,19 @@ static struct {
 	int begun;
 } now;
 
+static void hang_if_named(const char *entry)
+{
+	const char *named = getenv("STANDIN_NVML_HANGS");
+
+	while (named && strcmp(named, entry) == 0)
+		pause();
+}
+
 ENTRY(nvmlInit_v2, void)
 {
 	const char *script = getenv("STANDIN_CLOCKS");
 
+	hang_if_named(__func__);
 	now.next = script ? script : "1980,2619,0,40";
 	now.begun = 1;
 	return 0;
@@ -65,6 +75,7 @@ static void advance(void)
 
 ENTRY(nvmlDeviceGetClockInfo, void *device, int which, unsigned *mhz)
 {
+	hang_if_named(__func__);
 	if (!now.begun || device != &now)
 		return UNINITIALISED;
 	if (which == 1)
@@ -87,6 +98,7 @@ ENTRY(nvmlDeviceGetMemoryInfo, void *device, struct memory *out)
 {
 	const char *gib = getenv("STANDIN_FREE_GIB");
 
+	hang_if_named(__func__);
 	if (!now.begun || device != &now)
 		return UNINITIALISED;
 	*out = (struct memory) {
