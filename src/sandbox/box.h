@@ -52,6 +52,8 @@ struct kf_sandbox {
 /* Reads the status lines until bwrap has told its first process (init) and let
  * it go on, or has ended, at most timeout_ns. */
 void kf_box_meet_init(struct kf_sandbox *box, uint64_t timeout_ns);
+/* True if bwrap's first process, once met, is no more. */
+bool kf_box_init_ended(const struct kf_sandbox *box);
 /* One round of poll, at most timeout_ms long: moves output, notices the end,
  * enforces limits. */
 void kf_box_watch(struct kf_sandbox *box, int timeout_ms);

@@ -342,7 +342,7 @@ static enum kf_code send_filter(const struct launch *l, struct kf_err *err)
 		ssize_t put = send(l->gate[1], filter + sent,
 				   l->filter_bytes - sent, MSG_NOSIGNAL);
 
-		if (put < 0 && errno == EPIPE)
+		if (put < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return KF_OK;
 		if (put < 0 && errno != EINTR)
 			return kf_fail_errno(err, "cannot start the sandbox");
@@ -362,7 +362,7 @@ static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
 	kf_box_meet_init(box, MEET_NS);
 	if (box->init && box->cgroup)
 		code = kf_cgroup_enter(box->cgroup, box->init, err);
-	if (code && kf_sandbox_ended(box))
+	if (code && kf_box_init_ended(box))
 		code = KF_OK;	/* it failed before it could enter */
 	return code ? code : send_filter(l, err);
 }

@@ -65,6 +65,14 @@ static void drain_all(struct kf_sandbox *box)
 	find_init(box);
 }
 
+/* bwrap itself may take a while to notice, and then to end. */
+bool kf_box_init_ended(const struct kf_sandbox *box)
+{
+	if (box->init_fd >= 0)
+		return kf_wait_readable(box->init_fd, 0);
+	return kill(box->init, 0) != 0 && errno == ESRCH;
+}
+
 /* Its first deed is to say who it is in its namespace. Where that is no longer
  * to be seen it is gone. */
 static bool init_waits(const struct kf_sandbox *box)

@@ -669,6 +669,48 @@ static void test_a_missing_bind_is_our_trouble(void **state)
 	kf_outcome_release(&outcome);
 }
 
+/* On a busy machine bubblewrap's first process may have ended, and it itself
+ * not yet, when we want to put that process into its group. */
+static void test_a_bubblewrap_that_is_slow_to_fail_tells_why(void **state)
+{
+	static const char *const until_it_ends[] = {
+		"wait", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done",
+	};
+	const struct row_case *c = *state;
+	const char *const argv[] = { "/hostile/end_as_told", "exit", "0",
+				     NULL };
+	char *path = kf_path_join(c->subject->dir, "bwrap");
+
+	for (size_t i = 0; i < KF_COUNT(until_it_ends); i++) {
+		struct kf_outcome outcome = { 0 };
+		struct kf_err err = { 0 };
+		struct kf_bind bind[2];
+		struct kf_sandbox_spec spec = plain_spec(c->subject, bind,
+							 argv);
+		char *text = kf_format(
+			"#!/bin/sh\n"
+			"while [ \"$1\" != --json-status-fd ]; do shift; done\n"
+			"(exec true) & p=$!\n"
+			"%s\n"
+			"eval \"echo '{ \\\"child-pid\\\": $p }' >&$2\"\n"
+			"echo 'bwrap: cannot, alas' >&2\n"
+			"exec sleep 0.2\n", until_it_ends[i]);
+		enum kf_code code;
+
+		must(kf_file_write(path, text, strlen(text), &err), &err);
+		assert_int_equal(chmod(path, 0755), 0);
+		assert_int_equal(setenv("KFORGE_BWRAP", path, 1), 0);
+		code = kf_sandbox_run(&spec, &outcome, &err);
+		assert_int_equal(unsetenv("KFORGE_BWRAP"), 0);
+		assert_int_equal(code, KF_E_UNAVAIL);
+		if (!strstr(err.text, "cannot, alas"))
+			fail_msg("%zu: %s", i, err.text);
+		kf_outcome_release(&outcome);
+		free(text);
+	}
+	free(path);
+}
+
 static void compile(const struct subject *s, const char *compiler,
 		    const char *option)
 {
@@ -773,10 +815,12 @@ static void test_nothing_is_left_on_disk(void **state)
 	assert_int_not_equal(access("/tmp/f0", F_OK), 0);
 }
 
-static const struct {
+struct promise {
 	const char *name;
 	CMUnitTestFunction run;
-} promises[] = {
+};
+
+static const struct promise promises[] = {
 	{ "forbidden calls are violations", test_forbidden_calls_are_violations },
 	{ "environment and descriptors are empty", test_environment_and_descriptors_are_empty },
 	{ "the environment is what the spec says", test_environment_is_what_the_spec_says },
@@ -799,6 +843,12 @@ static const struct {
 	{ "a dynamic program runs with few files", test_a_dynamic_program_runs_with_few_files },
 	{ "usage is reported", test_usage_is_reported },
 	{ "nothing is left on disk", test_nothing_is_left_on_disk },
+};
+
+/* Of the tiers that bubblewrap makes. */
+static const struct promise bubblewraps[] = {
+	{ "a bubblewrap that is slow to fail tells why",
+	  test_a_bubblewrap_that_is_slow_to_fail_tells_why },
 };
 
 /* --- tiers ---------------------------------------------------------------- */
@@ -835,7 +885,8 @@ struct plan {
 	size_t count;
 };
 
-#define PLAN_MAX (3 * (KF_COUNT(rows) + KF_COUNT(promises)))
+#define PLAN_MAX (3 * (KF_COUNT(rows) + KF_COUNT(promises) + \
+		       KF_COUNT(bubblewraps)))
 
 static void add_test(struct plan *plan, const struct subject *s,
 		     const struct row *row, const char *name,
@@ -877,6 +928,10 @@ static void add_tier(struct plan *plan, const struct subject *s)
 			add_test(plan, s, &rows[i], rows[i].name, test_row);
 	for (size_t i = 0; i < KF_COUNT(promises); i++)
 		add_test(plan, s, NULL, promises[i].name, promises[i].run);
+	for (size_t i = 0; s->tier != KF_TIER_WEAK &&
+	     i < KF_COUNT(bubblewraps); i++)
+		add_test(plan, s, NULL, bubblewraps[i].name,
+			 bubblewraps[i].run);
 }
 
 int main(void)
