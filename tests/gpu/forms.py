@@ -203,6 +203,7 @@ def test_processes_of_a_module_are_forked(scratch):
 if not shutil.which("nvcc") and \
         not pathlib.Path("/usr/local/cuda/bin/nvcc").exists():
     for test in (test_a_function_of_the_programs_own_is_called,
+                 test_what_others_compile_with_is_allowed,
                  test_kernels_of_cublas_are_seen):
         test.skip = "there is no nvcc here"
 
