@@ -17,6 +17,7 @@ _coin = random.SystemRandom().random
 
 class Given:
     """infos, views: of the inputs in shared memory; None for what is no tensor.
+    pinned: what compares memory of a device's; None: it is the processor.
 
     The first two calls find their inputs in the same memory, with other values:
     who remembers results by address is wrong in the second. The third finds
@@ -24,9 +25,11 @@ class Given:
     an earlier call was given, and not what it is given, is wrong as well.
     """
 
-    def __init__(self, infos, views):
+    def __init__(self, infos, views, pinned=None):
         self._infos = infos
         self._views = views
+        self._first_difference = pinned.first_difference if pinned else \
+            _first_difference
         self._rooms = [None for _ in views]     # flat, with a step to spare
         self._inputs = [None for _ in views]    # names of ours for the memory
         self._calls = 0
@@ -60,9 +63,7 @@ class Given:
                 continue
             if storage_bytes(room) < nbytes(room):
                 return info.offset
-            now = given.cpu()
-            place = protocol.first_difference(
-                now.data_ptr(), view.data_ptr(), nbytes(view))
+            place = self._first_difference(given, view, nbytes(view))
             if place is not None:
                 return info.offset + place
         return None
@@ -71,3 +72,7 @@ class Given:
 def _same(given):
     """Another tensor in the same memory, which is a view of none."""
     return torch.empty(0, dtype=given.dtype, device=given.device).set_(given)
+
+
+def _first_difference(given, view, size):
+    return protocol.first_difference(given.data_ptr(), view.data_ptr(), size)

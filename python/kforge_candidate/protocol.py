@@ -122,10 +122,20 @@ def first_difference(a, b, size):
 
 
 def map_shared(fd, writable):
-    """The address of all of a descriptor's memory; it stays for ever."""
+    """(address, bytes) of all of a descriptor's memory; it stays for ever."""
     size = os.fstat(fd).st_size
     rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-    address = _libc.mmap(None, size, rights, mmap.MAP_SHARED, fd, 0)
+    return _map(size, rights, mmap.MAP_SHARED, fd), size
+
+
+def map_room(size):
+    """The address of memory of our own; it stays for ever."""
+    return _map(size, mmap.PROT_READ | mmap.PROT_WRITE,
+                mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1)
+
+
+def _map(size, rights, kind, fd):
+    address = _libc.mmap(None, size, rights, kind, fd, 0)
     if address in (None, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_errno(), "cannot map descriptor %d" % fd)
     return address
@@ -158,7 +168,8 @@ def forbid_processes():
 
 
 def map_arenas():
-    """Addresses of inputs (read-only) and outputs; descriptors are closed."""
+    """(address, bytes) of inputs (read-only) and of outputs; descriptors are
+    closed."""
     addresses = map_shared(INPUTS, False), map_shared(OUTPUTS, True)
     for fd in (REQUEST, INPUTS, OUTPUTS, FILTER):
         os.close(fd)
@@ -169,12 +180,12 @@ class Channel:
     """Commands come in, answers go out."""
 
     def __init__(self):
-        address = map_shared(REQUEST, False)
+        address, _ = map_shared(REQUEST, False)
         self._request = Request.from_address(address)
         self._go = address + Request.go.offset
         self.inputs, self.weights, self.outputs, self.scalars, self.names = \
             self._read_tables(address + ctypes.sizeof(Request))
-        self._reply_address = map_shared(REPLY, True)
+        self._reply_address, _ = map_shared(REPLY, True)
         self.reply = Reply.from_address(self._reply_address)
         self._barrier = threading.Lock()
         self._last = 0

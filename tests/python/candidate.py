@@ -153,10 +153,10 @@ def test_outputs_of_another_kind_are_told():
     refused(lambda: found.take([3.0]), protocol.OUTPUTS_WRONG)
 
 
-def given(*tensors):
+def given(*tensors, pinned=None):
     from kforge_candidate.given import Given
     return Given([protocol.Tensor(offset=1000 * i)
-                  for i in range(len(tensors))], tensors)
+                  for i in range(len(tensors))], tensors, pinned)
 
 
 def test_inputs_lie_in_two_places_and_in_the_same_at_first():
@@ -238,10 +238,11 @@ def apart(test):
 
 @apart
 def test_caches_are_flushed_by_the_driver():
+    from kforge_candidate import cuda
     from kforge_candidate.flush import Flush
     from kforge_reference import device
     driver = ctypes.CDLL(str(DRIVER))
-    flush = Flush(0, str(DRIVER))
+    flush = Flush(cuda.Driver(0, str(DRIVER)))
     memory = (ctypes.c_ubyte * flush._bytes).from_address(flush._memory.value)
     assert len(memory) == device.FLUSH_BYTES_MIN, len(memory)
     for call in (1, 2):
@@ -251,7 +252,7 @@ def test_caches_are_flushed_by_the_driver():
         assert driver.standin_calls(b"cuCtxResetPersistingL2Cache") == call
     assert driver.standin_calls(b"cuMemAlloc_v2") == 1
     pushed = driver.standin_calls(b"cuCtxPushCurrent_v2")
-    assert driver.standin_calls(b"cuCtxPopCurrent_v2") == pushed == 3, pushed
+    assert driver.standin_calls(b"cuCtxPopCurrent_v2") == pushed == 4, pushed
     # No such lines: it is flushed all the same. What fails is told.
     driver.standin_fail(b"cuCtxResetPersistingL2Cache", 0, 801)
     flush()
@@ -263,6 +264,58 @@ def test_caches_are_flushed_by_the_driver():
     else:
         raise AssertionError("nothing was raised")
     driver.standin_reset()
+
+
+@apart
+def test_memory_is_pinned_and_inputs_are_compared_in_steps():
+    import torch
+    from kforge_candidate import cuda
+    from kforge_candidate.pinned import Pinned
+    from kforge_reference import device
+    driver = ctypes.CDLL(str(DRIVER))
+    pinned = Pinned(cuda.Driver(0, str(DRIVER)), step=4096)
+
+    def there(count, dtype):
+        at = ctypes.c_uint64()
+        size = count * torch.empty(0, dtype=dtype).element_size()
+        assert not driver.cuMemAlloc_v2(ctypes.byref(at),
+                                        ctypes.c_size_t(size))
+        memory = (ctypes.c_char * size).from_address(at.value)
+        return torch.frombuffer(memory, dtype=dtype)
+
+    pins = functools.partial(driver.standin_calls, b"cuMemHostRegister_v2")
+    assert pins() == 1, "its own room"
+    room = protocol.map_room(8192)
+    pinned.pin(room, 8192, writable=False)
+    assert pins() == 2 and driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == 0
+    pinned.pin(room, 0, writable=True)
+    assert pins() == 2, "nothing is nowhere"
+    driver.standin_fail(b"cuMemHostRegister_v2", 0, 712)
+    pinned.pin(room, 8192, writable=True)       # refused, and goes on
+    pinned._reads = False
+    pinned.pin(room, 8192, writable=False)
+    assert pins() == 3, "read-only memory where that cannot be pinned"
+    view = torch.arange(2500.0)
+    now = there(2500, torch.float32).copy_(view)
+    assert pinned.first_difference(now, view, 10000) is None
+    assert driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == 3
+    for place in (9999, 8192, 4096, 4095, 0):
+        (ctypes.c_ubyte * 10000).from_address(now.data_ptr())[place] ^= 1
+        found = pinned.first_difference(now, view, 10000)
+        assert found == place, (found, place)
+    found = given(view, torch.zeros(5), pinned=pinned)
+    device.room = there
+    x, _ = found.put()
+    assert found.changed() is None
+    x[2000] = -1
+    assert 8000 <= found.changed() < 8004, found.changed()
+    driver.standin_fail(b"cuMemcpyDtoHAsync_v2", 0, 214)
+    try:
+        found.changed()
+    except RuntimeError as error:
+        assert "CUDA error 214" in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
 
 
 PROBLEM = """import torch
@@ -287,7 +340,7 @@ def test_caches_are_flushed_last_before_a_call():
 
     server = serve.Server.__new__(serve.Server)
     before = flush.of_device
-    flush.of_device = lambda: lambda: did.append("flush")
+    flush.of_device = lambda driver: lambda: did.append("flush")
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "problem.py")
@@ -303,7 +356,7 @@ def test_caches_are_flushed_last_before_a_call():
     server._outputs = Part("outputs")
     server.upload()
     assert did == ["weights", "inputs", "outputs", "settle", "flush"], did
-    assert flush.of_device()() is None, "on the processor"
+    assert flush.of_device(None)() is None, "on the processor"
 
 
 def event(cat, name, ts, dur, **args):
