@@ -5,8 +5,7 @@ none of torch's books."""
 import ctypes
 
 from kforge_reference import device
-
-from .cuda import must
+from kforge_reference.cuda import must
 
 L2_CACHE_SIZE = 38          # enum CUdevice_attribute
 FAILED = "the device's caches cannot be flushed"

@@ -17,7 +17,7 @@ _coin = random.SystemRandom().random
 
 class Given:
     """infos, views: of the inputs in shared memory; None for what is no tensor.
-    pinned: what compares memory of a device's; None: it is the processor.
+    readback: compares memory of a device's; None: it is the processor.
 
     The first two calls find their inputs in the same memory, with other values:
     who remembers results by address is wrong in the second. The third finds
@@ -25,10 +25,10 @@ class Given:
     an earlier call was given, and not what it is given, is wrong as well.
     """
 
-    def __init__(self, infos, views, pinned=None):
+    def __init__(self, infos, views, readback=None):
         self._infos = infos
         self._views = views
-        self._first_difference = pinned.first_difference if pinned else \
+        self._first_difference = readback.first_difference if readback else \
             _first_difference
         self._rooms = [None for _ in views]     # flat, with a step to spare
         self._inputs = [None for _ in views]    # names of ours for the memory

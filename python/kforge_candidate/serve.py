@@ -11,16 +11,16 @@ import time
 
 import torch
 
-from kforge_reference import device
+from kforge_reference import cuda, device
 from kforge_reference.problem import (BUILD_SEED, Problem, prepare_torch,
                                       seed_all)
 
-from . import artefact, cuda, flush, program, protocol, trace
+from . import artefact, flush, program, protocol, trace
 from .extensions import Extensions
 from .given import Given
 from .guard import Guard
 from .outputs import Outputs
-from .pinned import Pinned
+from .readback import Readback
 from .weights import Weights
 from .words import Wrong, end_of, of_error
 
@@ -111,9 +111,9 @@ class Server:
         self._arguments = self._problem.init_arguments()
         device.leave_default()
         self._synchronize = device.settle
-        driver = cuda.of_device()
+        self._driver = driver = cuda.of_device()
         self._flush = flush.of_device(driver)
-        self._pinned = Pinned(driver) if driver else None
+        self._readback = Readback(driver) if driver else None
         self._guard = Guard()
         self._mapped = trace.mapped()
 
@@ -147,13 +147,13 @@ class Server:
 
     def _take(self, inputs, outputs):
         channel = self.channel
-        if self._pinned:
-            self._pinned.pin(*inputs, writable=False)
-            self._pinned.pin(*outputs, writable=True)
+        if self._driver:
+            self._driver.pin(*inputs, writable=False)
+            self._driver.pin(*outputs)
         inputs, outputs = inputs[0], outputs[0]
         self._given = Given(channel.inputs, [
             None if protocol.DTYPES[info.dtype] == "none" else
-            view(info, inputs) for info in channel.inputs], self._pinned)
+            view(info, inputs) for info in channel.inputs], self._readback)
         self._weight_views = [view(info, inputs) for info in channel.weights]
         self._outputs = Outputs(channel.outputs, [
             view(info, outputs) for info in channel.outputs])

@@ -20,6 +20,7 @@ Before the first call "ready JSON" is sent, after import, loading and warm-up. W
 faster of the two is what is timed; JSON has the times of both.
 """
 
+import ctypes
 import gc
 import glob
 import json
@@ -30,7 +31,7 @@ import time
 
 import torch
 
-from . import device, tensors
+from . import cuda, device, tensors
 from .failure import Refused, from_exception, one_line
 from .problem import BUILD_SEED, Problem, prepare_torch, seed_all
 
@@ -90,6 +91,17 @@ def _view(memory, place):
                             offset=place["offset"]).reshape(shape)
 
 
+def _pin(memory):
+    """Inputs are copied from there before each call."""
+    try:
+        driver = cuda.of_device()
+    except (OSError, AttributeError, RuntimeError):
+        return      # torch's device is no CUDA's
+    if driver and len(memory):
+        driver.pin(ctypes.addressof(ctypes.c_char.from_buffer(memory)),
+                   len(memory))
+
+
 def _delay():
     """The second number of schedstat, of all threads."""
     total = 0
@@ -120,6 +132,7 @@ class Server:
     def __init__(self, request):
         prepare_torch(request["threads"], request.get("device", "cpu"))
         memory = mmap.mmap(request["arena"], request["arena_bytes"])
+        _pin(memory)
         self.problem = Problem(request["problem"])
         self.reference = self.problem.reference()
         self.inputs = self.problem.inputs(BUILD_SEED)

@@ -153,10 +153,10 @@ def test_outputs_of_another_kind_are_told():
     refused(lambda: found.take([3.0]), protocol.OUTPUTS_WRONG)
 
 
-def given(*tensors, pinned=None):
+def given(*tensors, readback=None):
     from kforge_candidate.given import Given
     return Given([protocol.Tensor(offset=1000 * i)
-                  for i in range(len(tensors))], tensors, pinned)
+                  for i in range(len(tensors))], tensors, readback)
 
 
 def test_inputs_lie_in_two_places_and_in_the_same_at_first():
@@ -238,9 +238,8 @@ def apart(test):
 
 @apart
 def test_caches_are_flushed_by_the_driver():
-    from kforge_candidate import cuda
     from kforge_candidate.flush import Flush
-    from kforge_reference import device
+    from kforge_reference import cuda, device
     driver = ctypes.CDLL(str(DRIVER))
     flush = Flush(cuda.Driver(0, str(DRIVER)))
     memory = (ctypes.c_ubyte * flush._bytes).from_address(flush._memory.value)
@@ -269,11 +268,11 @@ def test_caches_are_flushed_by_the_driver():
 @apart
 def test_memory_is_pinned_and_inputs_are_compared_in_steps():
     import torch
-    from kforge_candidate import cuda
-    from kforge_candidate.pinned import Pinned
-    from kforge_reference import device
+    from kforge_candidate.readback import Readback
+    from kforge_reference import cuda, device
     driver = ctypes.CDLL(str(DRIVER))
-    pinned = Pinned(cuda.Driver(0, str(DRIVER)), step=4096)
+    asked = cuda.Driver(0, str(DRIVER))
+    readback = Readback(asked, step=4096)
 
     def there(count, dtype):
         at = ctypes.c_uint64()
@@ -286,24 +285,24 @@ def test_memory_is_pinned_and_inputs_are_compared_in_steps():
     pins = functools.partial(driver.standin_calls, b"cuMemHostRegister_v2")
     assert pins() == 1, "its own room"
     room = protocol.map_room(8192)
-    pinned.pin(room, 8192, writable=False)
+    asked.pin(room, 8192, writable=False)
     assert pins() == 2 and driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == 0
-    pinned.pin(room, 0, writable=True)
+    asked.pin(room, 0)
     assert pins() == 2, "nothing is nowhere"
     driver.standin_fail(b"cuMemHostRegister_v2", 0, 712)
-    pinned.pin(room, 8192, writable=True)       # refused, and goes on
-    pinned._reads = False
-    pinned.pin(room, 8192, writable=False)
+    asked.pin(room, 8192)       # refused, and goes on
+    asked.attribute = lambda _: 0
+    asked.pin(room, 8192, writable=False)
     assert pins() == 3, "read-only memory where that cannot be pinned"
     view = torch.arange(2500.0)
     now = there(2500, torch.float32).copy_(view)
-    assert pinned.first_difference(now, view, 10000) is None
+    assert readback.first_difference(now, view, 10000) is None
     assert driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == 3
     for place in (9999, 8192, 4096, 4095, 0):
         (ctypes.c_ubyte * 10000).from_address(now.data_ptr())[place] ^= 1
-        found = pinned.first_difference(now, view, 10000)
+        found = readback.first_difference(now, view, 10000)
         assert found == place, (found, place)
-    found = given(view, torch.zeros(5), pinned=pinned)
+    found = given(view, torch.zeros(5), readback=readback)
     device.room = there
     x, _ = found.put()
     assert found.changed() is None
@@ -316,6 +315,23 @@ def test_memory_is_pinned_and_inputs_are_compared_in_steps():
         assert "CUDA error 214" in str(error), error
     else:
         raise AssertionError("nothing was raised")
+
+
+@apart
+def test_what_the_baseline_copies_from_is_pinned():
+    import mmap
+    from kforge_reference import cuda, serve
+    driver = ctypes.CDLL(str(DRIVER))
+    made = cuda.Driver(0, str(DRIVER))
+    memory = mmap.mmap(-1, 8192)
+    for cuda.of_device in (lambda: None, lambda: made):
+        serve._pin(memory)
+    assert driver.standin_calls(b"cuMemHostRegister_v2") == 1
+
+    def absent():
+        raise OSError("libcuda.so.1")
+    cuda.of_device = absent
+    serve._pin(memory)
 
 
 PROBLEM = """import torch

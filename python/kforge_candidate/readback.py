@@ -1,33 +1,21 @@
-"""Memory of this process that a device reaches by itself: it copies from there
-and to there several times as fast as through the driver's own room, and nobody
-has to find new pages for what comes."""
+"""What a device has, beside what it was given."""
 
-import ctypes
+from kforge_reference.cuda import must
 
 from . import protocol
-from .cuda import must
 
-READ_ONLY_SUPPORTED = 113       # enum CUdevice_attribute
-PORTABLE, READ_ONLY = 1, 8      # CU_MEMHOSTREGISTER_
 FAILED = "inputs cannot be read back from the device"
 STEP = 8 << 20      # bytes: what is compared is still in the processor's cache
 
 
-class Pinned:
+class Readback:
+    """Brings all to one place, so that nobody has to find new pages for it."""
+
     def __init__(self, driver, step=STEP):
         self._driver, self._step = driver, step
         self._stream = driver.stream()
-        self._reads = driver.attribute(READ_ONLY_SUPPORTED) != 0
         self._room = protocol.map_room(step)
-        self.pin(self._room, step, True)
-
-    def pin(self, address, size, writable):
-        """Where it cannot be, it is copied all the same."""
-        if not size or not (writable or self._reads):
-            return
-        with self._driver.in_context():
-            self._driver.library.cuMemHostRegister_v2(
-                address, size, PORTABLE | (0 if writable else READ_ONLY))
+        driver.pin(self._room, step)
 
     def first_difference(self, given, view, size):
         """Place of the first byte at which a tensor of the device differs from
