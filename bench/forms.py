@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Forms of programs beside each other on CUDA: ten problems of KernelBench, one
-first reply of the same large language model in each form.
+first reply of the same large language model in each form, of two parts and cu
+another one.
 
-    bench/forms.py make DIR     job folders DIR/FORM/PROBLEM (docs/jobs.md) of
-                                replies that have no verdict yet
+    bench/forms.py make DIR     job folders DIR/COLUMN/PROBLEM (docs/jobs.md) of
+                                replies that have no verdict yet; a column is a
+                                form, two-part-again or cu-again
     bench/forms.py take DIR     what became of those that are judged is kept; the
                                 machine that judged need not be this one
     bench/forms.py table        what is kept, as a table
@@ -14,12 +16,13 @@ KERNELBENCH=FOLDER is a checkout of KernelBench. Without it, or without a CUDA
 device and a Python with torch that sees it, the last one says so. Judging twice
 as fast, with the reference timed beside two forms alone:
 
-    kforge judge DIR/two-part DIR/cu --jobs 2
+    kforge judge DIR/two-part* DIR/cu* --jobs 2
     kforge judge DIR/torch DIR/triton --jobs 2 --baseline stored
 
 The replies are in bench/results/h200: second-replies-FORM.jsonl, whose prompts had
-notes that say the same to all forms; those of first-replies-FORM.jsonl did not, so
-they are no comparison (first-forms.json has their verdicts). Tokens are those of the
+notes that say the same to all forms, and third-replies-FORM.jsonl, the others; those
+of first-replies-FORM.jsonl had notes that did not, so they are no comparison
+(first-forms.json has their verdicts). Tokens are those of the
 reply, two for seven bytes, as kforge counts where a provider tells none. A two-part
 program's time is its device's, the other forms' is kforge's and has the launching in
 it.
@@ -37,8 +40,11 @@ import tempfile
 
 KFORGE = os.path.join(os.environ.get("KF_BUILD", "build"), "kforge")
 REPLIES = pathlib.Path("bench/results/h200")
-FILES = {form: f"second-replies-{form}.jsonl"
-         for form in ("two-part", "cu", "torch", "triton")}
+FORMS = ("two-part", "cu", "torch", "triton")
+AGAIN = "-again"
+FILES = {**{form: f"second-replies-{form}.jsonl" for form in FORMS},
+         **{form + AGAIN: f"third-replies-{form}.jsonl"
+            for form in ("two-part", "cu")}}
 MARK = {"correct": "c", "mismatch": "m", "runtime_error": "r",
         "compilation_failure": "b", "generation_failure": "g"}
 BYTES_A_TOKEN = 3.5
@@ -77,15 +83,15 @@ def checkout():
 
 def make(folder, done=frozenset()):
     problems = checkout()
-    replies = {form: first_replies(REPLIES / name)
-               for form, name in FILES.items()}
+    replies = {column: first_replies(REPLIES / name)
+               for column, name in FILES.items()}
     for name in sorted(set.intersection(*map(set, replies.values()))):
-        for form, texts in replies.items():
+        for column, texts in replies.items():
             if name not in problems:
                 sys.exit(f"{os.environ['KERNELBENCH']} has no problem {name}")
-            if (name, form) not in done:
-                write_job(folder / form / name, problems[name], texts[name],
-                          form=form)
+            if (name, column) not in done:
+                write_job(folder / column / name, problems[name], texts[name],
+                          form=column.removesuffix(AGAIN))
 
 
 # --- what became of them ------------------------------------------------------
@@ -95,7 +101,8 @@ def row(folder):
     """Facts of one job; without "state" it is not judged."""
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     facts = {"problem": pathlib.Path(job["problem"]).stem,
-             "form": job.get("form", "two-part"),
+             "form": job.get("form", "two-part") + (
+                 AGAIN if folder.parent.name.endswith(AGAIN) else ""),
              "tokens": round((folder / "reply.md").stat().st_size /
                              BYTES_A_TOKEN)}
     path = folder / "result.json"
@@ -222,9 +229,13 @@ def whole(found):
         "jobs": found}
 
 
+def kept(path):
+    return json.loads(path.read_text(encoding="utf-8")) \
+        if path.exists() else {}
+
+
 def kept_in(path):
-    return json.loads(path.read_text(encoding="utf-8"))["jobs"] \
-        if path.exists() else []
+    return kept(path).get("jobs", [])
 
 
 def key(facts):
@@ -232,13 +243,14 @@ def key(facts):
 
 
 def take(folder, path):
-    """Adds what is judged there; one that was kept before gives way."""
-    kept = {key(facts): facts for facts in kept_in(path)}
-    kept.update((key(facts), facts) for facts in rows(folder)
-                if "state" in facts)
-    found = with_speedups([kept[name] for name in sorted(kept)])
-    path.write_text(json.dumps(whole(found), indent=1) + "\n",
-                    encoding="utf-8")
+    """Adds what is judged there; one that was kept before gives way. What is
+    said of all of them stays."""
+    known = {key(facts): facts for facts in kept_in(path)}
+    known.update((key(facts), facts) for facts in rows(folder)
+                 if "state" in facts)
+    found = with_speedups([known[name] for name in sorted(known)])
+    path.write_text(json.dumps({**kept(path), **whole(found)}, indent=1) +
+                    "\n", encoding="utf-8")
 
 
 # --- all of it here -----------------------------------------------------------
