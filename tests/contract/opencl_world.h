@@ -330,6 +330,26 @@ static inline enum kf_build_end build(struct fixture *f,
 
 /* --- the group ------------------------------------------------------------ */
 
+/* Each by itself, after the line that all may need. */
+static inline void tell_which_are_refused(struct fixture *f)
+{
+	const char *at = strchr(kernels, '\n') + 1;
+	const int head = (int)(at - kernels);
+
+	while (*at) {
+		const int len = (int)(strstr(at, "}\n") + 2 - at);
+		char *text = kf_format("%.*s%.*s", head, kernels, len, at);
+		struct kf_build got = { .end = KF_BUILD_NONE };
+
+		if (build(f, text, host_c, &got) != KF_BUILD_DONE)
+			print_error("the compiler refuses:\n%.*s%s", len, at,
+				    kf_buf_str(&got.log));
+		kf_build_release(&got);
+		free(text);
+		at += len;
+	}
+}
+
 static inline int set_up(struct fixture *f)
 {
 	struct kf_build got = { .end = KF_BUILD_NONE };
@@ -341,6 +361,8 @@ static inline int set_up(struct fixture *f)
 	else
 		print_error("%s", kf_buf_str(&got.log));
 	kf_build_release(&got);
+	if (failed)
+		tell_which_are_refused(f);
 	return failed;
 }
 
