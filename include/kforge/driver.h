@@ -281,6 +281,8 @@ struct kf_clock_source {
 	bool momentary;
 };
 
+#define KF_DEVICE_FIRST (-1)
+
 struct kf_driver {
 	unsigned abi;			/* KF_DRIVER_ABI */
 	const char *name;		/* "[a-z0-9]+"; kept in stores for ever */
@@ -454,6 +456,11 @@ struct kf_driver {
 			     struct kf_err *err);
 	enum kf_code (*make)(struct kf_device *dev, const struct kf_made *made,
 			     size_t count, struct kf_err *err);
+	/* Optional, where it is quicker than find to look at one device alone:
+	 * that whose id ends in ":NUMBER", or KF_DEVICE_FIRST. there is false
+	 * where that cannot be told, too: find has the last word. */
+	enum kf_code (*find_one)(int64_t number, struct kf_device_info *info,
+				 bool *there, struct kf_err *err);
 };
 
 /* Does the supervisor ask for UPLOAD and DOWNLOAD around each call? Where not,
@@ -490,6 +497,10 @@ const struct kf_driver *kf_driver_by_name(const char *name);
 KF_MUST_CHECK enum kf_code kf_driver_find(const struct kf_driver *driver,
 		struct kf_device_info *info, size_t max, const char *measure,
 		size_t *count, struct kf_err *err);
+/* Of drivers that have it; info is to be released in either case. */
+KF_MUST_CHECK enum kf_code kf_driver_find_one(const struct kf_driver *driver,
+		int64_t number, struct kf_device_info *info, bool *there,
+		struct kf_err *err);
 KF_MUST_CHECK enum kf_code kf_driver_build(const struct kf_driver *driver,
 		const struct kf_build_request *req, struct kf_build *out,
 		struct kf_err *err);

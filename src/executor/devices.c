@@ -1,6 +1,7 @@
 #include "executor/devices.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #include "executor/device_files.h"
@@ -242,6 +243,48 @@ enum kf_code kf_devices_find(const struct kf_platform *platform,
 	if (code)
 		kf_devices_release(out);
 	return code;
+}
+
+/* Not by name: which device that means only all together tell. */
+static enum kf_code find_alone(const struct kf_platform *platform,
+			       const struct kf_device_list *list,
+			       struct kf_device_info *out, bool *there,
+			       struct kf_err *err)
+{
+	const struct kf_driver *driver = platform->driver;
+	const struct kf_device_word *word = &list->word[0];
+	enum kf_code code;
+
+	*there = false;
+	if (!driver->find_one || (list->count &&
+				  (word->name[0] || word->number > INT_MAX)))
+		return KF_OK;
+	code = kf_driver_find_one(driver, list->count ? (int64_t)word->number :
+				  KF_DEVICE_FIRST, out, there, err);
+	if (code || !*there)
+		kf_device_info_release(out);
+	return code;
+}
+
+enum kf_code kf_devices_find_one(const struct kf_platform *platform,
+				 const struct kf_device_list *list,
+				 struct kf_device_info *out,
+				 struct kf_err *err)
+{
+	struct kf_devices devices = { .count = 0 };
+	bool there;
+	enum kf_code code = find_alone(platform, list, out, &there, err);
+
+	if (code || there)
+		return code;
+	*out = (struct kf_device_info) { .units = 0 };
+	code = kf_devices_find(platform, list, &devices, err);
+	if (code)
+		return code;
+	*out = devices.info[0];
+	devices.info[0].card = (struct kf_buf) { 0 };
+	kf_devices_release(&devices);
+	return KF_OK;
 }
 
 char *kf_device_place(const char *platform_name,

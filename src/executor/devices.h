@@ -54,6 +54,13 @@ KF_MUST_CHECK enum kf_code kf_device_list_parse(const char *text,
 KF_MUST_CHECK enum kf_code kf_devices_find(const struct kf_platform *platform,
 		const struct kf_device_list *list, struct kf_devices *out,
 		struct kf_err *err);
+/* The one that is listed, or the first where the list is empty; looks at no
+ * other if the driver can do without. Errors as kf_devices_find's. The caller
+ * releases it. */
+KF_MUST_CHECK enum kf_code kf_devices_find_one(
+		const struct kf_platform *platform,
+		const struct kf_device_list *list, struct kf_device_info *out,
+		struct kf_err *err);
 /* "NAME:N", by which the platform of this name has the device; caller frees. */
 char *kf_device_place(const char *platform_name,
 		      const struct kf_device_info *device) KF_NEVER_NULL;

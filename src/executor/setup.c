@@ -21,20 +21,12 @@ enum kf_code kf_setup_device(const struct kf_platform *platform,
 			     const char *name,
 			     struct kf_device_info *out, struct kf_err *err)
 {
-	struct kf_devices devices = { .count = 0 };
 	struct kf_device_list list;
 	enum kf_code code;
 
 	*out = (struct kf_device_info) { .units = 0 };
 	code = kf_device_wanted(name, &list, err);
-	if (!code)
-		code = kf_devices_find(platform, &list, &devices, err);
-	if (!code) {
-		*out = devices.info[0];
-		devices.info[0].card = (struct kf_buf) { 0 };
-	}
-	kf_devices_release(&devices);
-	return code;
+	return code ? code : kf_devices_find_one(platform, &list, out, err);
 }
 
 /* A processor is the device itself, and its units are whole; what runs on

@@ -59,6 +59,8 @@ static enum kf_code malformed(const struct kf_driver *driver, const char *what,
 		       what, why);
 }
 
+static const struct kf_device_info unknown = { .card.max = 16u << 10 };
+
 enum kf_code kf_driver_find(const struct kf_driver *driver,
 			    struct kf_device_info *info, size_t max,
 			    const char *measure, size_t *count,
@@ -68,8 +70,19 @@ enum kf_code kf_driver_find(const struct kf_driver *driver,
 	if (!max)
 		return malformed(driver, "find", "room for no device", err);
 	for (size_t i = 0; i < max; i++)
-		info[i] = (struct kf_device_info) { .card.max = 16u << 10 };
+		info[i] = unknown;
 	return driver->find(info, max, measure, count, err);
+}
+
+enum kf_code kf_driver_find_one(const struct kf_driver *driver,
+				int64_t number, struct kf_device_info *info,
+				bool *there, struct kf_err *err)
+{
+	*there = false;
+	*info = unknown;
+	if (number < KF_DEVICE_FIRST)
+		return malformed(driver, "find_one", "no device named", err);
+	return driver->find_one(number, info, there, err);
 }
 
 enum kf_code kf_driver_build(const struct kf_driver *driver,

@@ -704,6 +704,67 @@ static void test_hidden_devices_stay_hidden(void **state)
 	use_standin(false);
 }
 
+/* Nobody waits for the others; what it is called is the same. */
+static void test_one_device_is_found_alone(void **state)
+{
+	static const struct { const char *visible; int64_t number;
+			      const char *id; } rows[] = {
+		{ NULL, KF_DEVICE_FIRST, "cuda:0" }, { NULL, 1, "cuda:1" },
+		{ NULL, 2, NULL }, { NULL, INT64_MAX, NULL },
+		{ "1", KF_DEVICE_FIRST, "cuda:1" }, { "1", 1, "cuda:1" },
+		{ "1,0", KF_DEVICE_FIRST, "cuda:0" }, { "0,1", 1, "cuda:1" },
+		{ "1", 0, NULL }, { "", KF_DEVICE_FIRST, NULL },
+		{ "", 0, NULL }, { "7", KF_DEVICE_FIRST, NULL },
+		/* Which those are the driver alone knows. */
+		{ "GPU-a1a1a1a1", KF_DEVICE_FIRST, NULL },
+		{ "0,GPU-a1a1a1a1", KF_DEVICE_FIRST, NULL },
+		{ "0,GPU-a1a1a1a1", 1, NULL },
+	};
+	struct builder *b = *state;
+
+	use_standin(true);
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_device_info info, all[4];
+		struct kf_err err = { 0 };
+		size_t count;
+		bool there;
+
+		unsetenv("CUDA_VISIBLE_DEVICES");
+		count = find_all(b, all, 4, NULL);
+		if (rows[i].visible)
+			setenv("CUDA_VISIBLE_DEVICES", rows[i].visible, 1);
+		if (kf_driver_find_one(b->f.driver, rows[i].number, &info,
+				       &there, &err))
+			fail_msg("row %zu: %s", i, err.text);
+		if (there != (rows[i].id != NULL))
+			fail_msg("row %zu: %d", i, there);
+		for (size_t k = 0; k < count; k++) {
+			if (there && strcmp(all[k].id, rows[i].id) == 0) {
+				assert_string_equal(info.id, all[k].id);
+				assert_string_equal(info.name, all[k].name);
+				assert_string_equal(info.hardware,
+						    all[k].hardware);
+				assert_string_equal(kf_buf_str(&info.card),
+						    kf_buf_str(&all[k].card));
+			}
+			kf_device_info_release(&all[k]);
+		}
+		kf_device_info_release(&info);
+	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	setenv("KFORGE_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+	for (int64_t number = KF_DEVICE_FIRST; number < 1; number++) {
+		struct kf_device_info info;
+		bool there;
+
+		assert_int_equal(kf_driver_find_one(b->f.driver, number, &info,
+						    &there, NULL), KF_OK);
+		assert_false(there);
+		kf_device_info_release(&info);
+	}
+	use_standin(false);
+}
+
 static void test_no_driver_is_no_device(void **state)
 {
 	struct builder *b = *state;
@@ -842,6 +903,7 @@ int main(void)
 		cmocka_unit_test(test_a_pack_tells_what_kernels_take),
 		cmocka_unit_test(test_devices_are_described),
 		cmocka_unit_test(test_hidden_devices_stay_hidden),
+		cmocka_unit_test(test_one_device_is_found_alone),
 		cmocka_unit_test(test_no_driver_is_no_device),
 		cmocka_unit_test(test_a_broken_driver_is_told),
 		cmocka_unit_test(test_the_runner_is_shown_the_driver),

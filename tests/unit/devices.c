@@ -261,6 +261,62 @@ static void test_where_none_is_there_that_is_said(void **state)
 	}
 }
 
+static unsigned looked;
+
+static enum kf_code find_all_four(struct kf_device_info *info, size_t max,
+				  const char *measure, size_t *count,
+				  struct kf_err *err)
+{
+	looked++;
+	return find_four(info, max, measure, count, err);
+}
+
+static enum kf_code find_number(int64_t number, struct kf_device_info *info,
+				bool *there, struct kf_err *err)
+{
+	kf_buf_puts(&info->card, "alone\n");
+	if (number == 13)
+		return kf_fail(err, KF_E_UNAVAIL, "the driver hangs");
+	*there = number == KF_DEVICE_FIRST || number == 2;
+	snprintf(info->id, sizeof(info->id), "dev:%lld",
+		 number == KF_DEVICE_FIRST ? 0 : (long long)number);
+	return KF_OK;
+}
+
+/* All are looked at only where one does not do. */
+static void test_one_is_looked_at_where_that_will_do(void **state)
+{
+	static const struct { const char *name, *id, *words; unsigned looked; }
+	rows[] = {
+		{ "dev", "dev:0", "", 0 },
+		{ "dev:2", "dev:2", "", 0 },
+		{ "dev:3", "dev:3", "", 1 },	/* so it said it was not */
+		{ "dev:portable", "dev:2", "", 1 },
+		{ "dev:9", "", "no number 9 here", 1 },
+		{ "dev:99999999999", "", "no number 99999999999 here", 1 },
+		{ "dev:13", "", "the driver hangs", 0 },
+	};
+	const struct kf_driver driver = { .name = "dev",
+		.find = find_all_four, .find_one = find_number };
+	const struct kf_platform platform = a_platform(&driver);
+
+	(void)state;
+	for (size_t i = 0; i < KF_COUNT(rows); i++) {
+		struct kf_device_info info;
+		struct kf_err err = { 0 };
+		enum kf_code code;
+
+		looked = 0;
+		code = kf_setup_device(&platform, rows[i].name, &info, &err);
+		assert_string_equal(info.id, code ? "" : rows[i].id);
+		if (!code != !rows[i].words[0] ||
+		    !strstr(err.text, rows[i].words) ||
+		    looked != rows[i].looked)
+			fail_msg("row %zu: %u: %s", i, looked, err.text);
+		kf_device_info_release(&info);
+	}
+}
+
 /* Only the one that is asked for, and only while nobody else has it. */
 static void test_a_device_is_measured_in_its_turn(void **state)
 {
@@ -332,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_a_name_means_one_device),
 		cmocka_unit_test(test_a_platforms_name_means_one_device),
 		cmocka_unit_test(test_where_none_is_there_that_is_said),
+		cmocka_unit_test(test_one_is_looked_at_where_that_will_do),
 		cmocka_unit_test(test_a_device_is_measured_in_its_turn),
 		cmocka_unit_test(test_where_programs_compute),
 	};

@@ -21,6 +21,7 @@ const struct kf_driver kf_driver_cuda = {
 	.abi = KF_DRIVER_ABI,
 	.name = "cuda",
 	.find = kf_cuda_find,
+	.find_one = kf_cuda_find_one,
 	.build = kf_cuda_build,
 	.open = kf_cuda_open,
 	.load = kf_cuda_load,

@@ -96,6 +96,8 @@ struct kf_cuda_facts {		/* plain data: crosses a process */
 enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
 			  const char *measure, size_t *count,
 			  struct kf_err *err);
+enum kf_code kf_cuda_find_one(int64_t number, struct kf_device_info *info,
+			      bool *there, struct kf_err *err);
 void kf_cuda_card(const struct kf_cuda_facts *facts, struct kf_buf *card);
 /* Of its memory, in theory: bytes read and written, added; 0: unknown. */
 double kf_cuda_memory_bytes_per_s(const struct kf_cuda_facts *facts);

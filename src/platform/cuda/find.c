@@ -12,6 +12,7 @@ struct found {
 	enum kf_code code;		/* with text */
 	char text[512];
 	const char *measure;		/* an id, or NULL */
+	int only;			/* or KF_CUDA_EVERY_DEVICE */
 	size_t max, count;
 	struct kf_cuda_facts facts[KF_CUDA_DEVICES_MAX];
 };
@@ -139,12 +140,13 @@ static enum kf_code look(struct found *found, const struct kf_cuda_api *api,
 	compiler_version(&major, &minor);
 	for (int i = 0; i < count && found->count < found->max; i++) {
 		struct kf_cuda_facts *facts = &found->facts[found->count];
+		const bool alone = found->only != KF_CUDA_EVERY_DEVICE;
 		int device;
 
 		if (api->device_get(&device, i) ||
-		    !is_visible(api, visible, i, device))
+		    (!alone && !is_visible(api, visible, i, device)))
 			continue;
-		describe(api, i, device, facts);
+		describe(api, alone ? found->only : i, device, facts);
 		facts->nvrtc_major = major;
 		facts->nvrtc_minor = minor;
 		if (is_named(found->measure, i))
@@ -162,7 +164,7 @@ static void in_child(void *arg, struct kf_buf *out)
 	struct kf_cuda_api api;
 	struct kf_err err = { 0 };
 
-	found->code = kf_cuda_api_open(&api, KF_CUDA_EVERY_DEVICE, &err);
+	found->code = kf_cuda_api_open(&api, found->only, &err);
 	if (!found->code)
 		found->code = look(found, &api, visible, &err);
 	else if (api.absent)
@@ -230,21 +232,17 @@ static enum kf_code judge(const struct kf_apart_end *end, size_t len,
 	return KF_OK;
 }
 
-/* No driver and no device are not errors: a machine is looked at for what it
- * has. */
-enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
-			  const char *measure, size_t *count,
-			  struct kf_err *err)
+static enum kf_code find(const struct found *asked, struct kf_device_info *info,
+			 size_t *count, struct kf_err *err)
 {
-	struct found found = { .measure = measure };
+	struct found found = *asked;
 	struct kf_buf result = { .max = sizeof(found) };
 	uint64_t timeout_ns = DEADLINE_NS;
 	struct kf_apart_end end;
 	struct kf_apart apart;
 	enum kf_code code;
 
-	found.max = max < KF_CUDA_DEVICES_MAX ? max : KF_CUDA_DEVICES_MAX;
-	if (measure)
+	if (found.measure)
 		timeout_ns += MEASURE_NS;
 	code = kf_apart_start(in_child, &found, result.max, &apart, err);
 	if (!code)
@@ -259,5 +257,72 @@ enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
 			tell(&found.facts[i], &info[(*count)++]);
 	}
 	kf_buf_release(&result);
+	return code;
+}
+
+/* No driver and no device are not errors: a machine is looked at for what it
+ * has. */
+enum kf_code kf_cuda_find(struct kf_device_info *info, size_t max,
+			  const char *measure, size_t *count,
+			  struct kf_err *err)
+{
+	const struct found asked = {
+		.measure = measure, .only = KF_CUDA_EVERY_DEVICE,
+		.max = max < KF_CUDA_DEVICES_MAX ? max : KF_CUDA_DEVICES_MAX,
+	};
+
+	return find(&asked, info, count, err);
+}
+
+/* Of a list of numbers alone. */
+static bool is_listed(const char *list, int wanted, int *least)
+{
+	bool listed = false;
+
+	*least = KF_CUDA_EVERY_DEVICE;
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		char *word = kf_strndup(list, len);
+		uint64_t number;
+		bool is_number = kf_parse_u64(word, &number) &&
+			number < KF_CUDA_DEVICES_MAX;
+
+		free(word);
+		if (!is_number) {
+			*least = KF_CUDA_EVERY_DEVICE;
+			return false;
+		}
+		listed |= (int)number == wanted;
+		if (*least == KF_CUDA_EVERY_DEVICE || (int)number < *least)
+			*least = (int)number;
+		list += len + (list[len] == ',');
+	}
+	return listed;
+}
+
+/* The driver gets every card ready that it sees, each for a tenth of a
+ * second. */
+enum kf_code kf_cuda_find_one(int64_t number, struct kf_device_info *info,
+			      bool *there, struct kf_err *err)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	struct found asked = { .only = (int)number, .max = 1 };
+	bool known = true;
+	int least = 0;
+	size_t count = 0;
+	enum kf_code code;
+
+	if (number >= KF_CUDA_DEVICES_MAX)
+		return KF_OK;
+	if (visible)
+		known = is_listed(visible, asked.only, &least);
+	if (number == KF_DEVICE_FIRST) {
+		known = least != KF_CUDA_EVERY_DEVICE;
+		asked.only = least;
+	}
+	if (!known)
+		return KF_OK;
+	code = find(&asked, info, &count, err);
+	*there = !code && count == 1;
 	return code;
 }

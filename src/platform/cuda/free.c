@@ -179,6 +179,7 @@ const struct kf_driver kf_driver_cuda_free = {
 	.name = "cudafree",
 	.in_process = true,
 	.find = kf_cuda_find,
+	.find_one = kf_cuda_find_one,
 	.build = kf_host_build,
 	.open = kf_cuda_open,
 	.load = free_load,

@@ -27,6 +27,7 @@ const struct kf_driver kf_driver_pytorch_cuda = {
 	IN_PYTHON,
 	.name = "pytorchcuda",
 	.find = kf_cuda_find,
+	.find_one = kf_cuda_find_one,
 	.paths = kf_cuda_module_paths,
 	.env = kf_cuda_env,
 	.torch_device = "cuda",
