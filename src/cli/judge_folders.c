@@ -253,7 +253,8 @@ static const char *state_of(const struct entry *e)
 	if (!verdict && has_result(e))
 		return "told";		/* what the problem is */
 	if (!verdict)
-		return error_of(e) ? "trouble" : "not judged";
+		return error_of(e) && e->progress != STOPPED ? "trouble" :
+			"not judged";
 	return strcmp(kf_json_str(verdict, "state", ""), "none") == 0 ?
 		"it compiles" : kf_json_str(verdict, "state", "?");
 }

@@ -221,6 +221,9 @@ def test_ctrl_c_leaves_nothing_half_and_the_rest_is_done_later(scratch):
     process.send_signal(signal.SIGINT)
     run = finish(process)
     assert run.status == EXIT["canceled"] and "1 of 3" in run.err, run
+    rows = {line.split()[0][-1]: line for line in run.out.splitlines()[1:]}
+    for name in "bc":       # nothing is wrong with the one under way
+        assert "not judged" in rows[name], run
     assert (done / "result.json").exists()
     for folder in (slow, rest):
         names = {path.name for path in folder.iterdir()}
