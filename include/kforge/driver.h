@@ -31,7 +31,7 @@
 #include <kforge/base.h>
 #include <kforge/program.h>
 
-#define KF_DRIVER_ABI 8		/* raise on any change to struct kf_driver and
+#define KF_DRIVER_ABI 9		/* raise on any change to struct kf_driver and
 				   what it hands over */
 
 struct kf_device;		/* one opened device; each driver defines it */

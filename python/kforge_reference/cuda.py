@@ -60,12 +60,16 @@ class Driver:
     def pin(self, address, size, writable=True):
         """From then on the device copies from and to this memory by itself,
         several times as fast as through the driver's own room. Where it cannot,
-        it is copied all the same."""
-        if not size or not (writable or self.attribute(READ_ONLY_SUPPORTED)):
-            return
-        with self.in_context():
-            self.library.cuMemHostRegister_v2(
-                address, size, PORTABLE | (0 if writable else READ_ONLY))
+        it is copied all the same; what went wrong before, others will tell."""
+        try:
+            if not size or not (writable or
+                                self.attribute(READ_ONLY_SUPPORTED)):
+                return
+            with self.in_context():
+                self.library.cuMemHostRegister_v2(
+                    address, size, PORTABLE | (0 if writable else READ_ONLY))
+        except RuntimeError:
+            pass
 
     @contextlib.contextmanager
     def in_context(self):

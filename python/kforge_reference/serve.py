@@ -131,7 +131,8 @@ def _called(module):
 class Server:
     def __init__(self, request):
         prepare_torch(request["threads"], request.get("device", "cpu"))
-        memory = mmap.mmap(request["arena"], request["arena_bytes"])
+        self._memory = memory = mmap.mmap(request["arena"],
+                                          request["arena_bytes"])
         _pin(memory)
         self.problem = Problem(request["problem"])
         self.reference = self.problem.reference()

@@ -1,7 +1,6 @@
 #include "executor/devices.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <string.h>
 
 #include "executor/device_files.h"
@@ -256,8 +255,8 @@ static enum kf_code find_alone(const struct kf_platform *platform,
 	enum kf_code code;
 
 	*there = false;
-	if (!driver->find_one || (list->count &&
-				  (word->name[0] || word->number > INT_MAX)))
+	if (!driver->find_one || (list->count && (word->name[0] ||
+				  word->number >= KF_DEVICES_MAX)))
 		return KF_OK;
 	code = kf_driver_find_one(driver, list->count ? (int64_t)word->number :
 				  KF_DEVICE_FIRST, out, there, err);

@@ -362,7 +362,7 @@ static enum kf_code open_gate(const struct launch *l, struct kf_sandbox *box,
 	kf_box_meet_init(box, MEET_NS);
 	if (box->init && box->cgroup)
 		code = kf_cgroup_enter(box->cgroup, box->init, err);
-	if (code && kf_box_init_ended(box))
+	if (code && (kf_box_init_ended(box) || kf_sandbox_ended(box)))
 		code = KF_OK;	/* it failed before it could enter */
 	return code ? code : send_filter(l, err);
 }

@@ -713,7 +713,8 @@ static void test_one_device_is_found_alone(void **state)
 		{ NULL, 2, NULL }, { NULL, INT64_MAX, NULL },
 		{ "1", KF_DEVICE_FIRST, "cuda:1" }, { "1", 1, "cuda:1" },
 		{ "1,0", KF_DEVICE_FIRST, "cuda:0" }, { "0,1", 1, "cuda:1" },
-		{ "1", 0, NULL }, { "", KF_DEVICE_FIRST, NULL },
+		{ "1", 0, NULL }, { "01", 1, NULL },
+		{ "01", KF_DEVICE_FIRST, NULL }, { "", KF_DEVICE_FIRST, NULL },
 		{ "", 0, NULL }, { "7", KF_DEVICE_FIRST, NULL },
 		/* Which those are the driver alone knows. */
 		{ "GPU-a1a1a1a1", KF_DEVICE_FIRST, NULL },
@@ -726,20 +727,23 @@ static void test_one_device_is_found_alone(void **state)
 	for (size_t i = 0; i < KF_COUNT(rows); i++) {
 		struct kf_device_info info, all[4];
 		struct kf_err err = { 0 };
-		size_t count;
+		size_t count, same = 0;
 		bool there;
 
 		unsetenv("CUDA_VISIBLE_DEVICES");
-		count = find_all(b, all, 4, NULL);
 		if (rows[i].visible)
 			setenv("CUDA_VISIBLE_DEVICES", rows[i].visible, 1);
+		count = find_all(b, all, 4, NULL);
 		if (kf_driver_find_one(b->f.driver, rows[i].number, &info,
 				       &there, &err))
 			fail_msg("row %zu: %s", i, err.text);
 		if (there != (rows[i].id != NULL))
 			fail_msg("row %zu: %d", i, there);
+		if (there && rows[i].number == KF_DEVICE_FIRST)
+			assert_string_equal(all[0].id, rows[i].id);
 		for (size_t k = 0; k < count; k++) {
 			if (there && strcmp(all[k].id, rows[i].id) == 0) {
+				same++;
 				assert_string_equal(info.id, all[k].id);
 				assert_string_equal(info.name, all[k].name);
 				assert_string_equal(info.hardware,
@@ -749,6 +753,7 @@ static void test_one_device_is_found_alone(void **state)
 			}
 			kf_device_info_release(&all[k]);
 		}
+		assert_int_equal(same, there);
 		kf_device_info_release(&info);
 	}
 	unsetenv("CUDA_VISIBLE_DEVICES");

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("KF_BUILD", "build")
@@ -285,12 +286,21 @@ def test_memory_is_pinned_and_inputs_are_compared_in_steps():
     pins = functools.partial(driver.standin_calls, b"cuMemHostRegister_v2")
     assert pins() == 1, "its own room"
     room = protocol.map_room(8192)
+    register, flags = asked.library.cuMemHostRegister_v2, []
+    asked.library.cuMemHostRegister_v2 = lambda at, size, flag: \
+        flags.append(flag) or register(at, size, flag)
     asked.pin(room, 8192, writable=False)
     assert pins() == 2 and driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == 0
     asked.pin(room, 0)
     assert pins() == 2, "nothing is nowhere"
     driver.standin_fail(b"cuMemHostRegister_v2", 0, 712)
     asked.pin(room, 8192)       # refused, and goes on
+    assert flags == [1 | 8, 1], "portable, the first read-only"
+    driver.standin_fail(b"cuCtxPushCurrent_v2", 0, 700)
+    asked.pin(room, 8192)       # a program's fault, which a call will tell
+    driver.standin_fail(b"cuDeviceGetAttribute", 0, 700)
+    asked.pin(room, 8192, writable=False)
+    driver.standin_reset()
     asked.attribute = lambda _: 0
     asked.pin(room, 8192, writable=False)
     assert pins() == 3, "read-only memory where that cannot be pinned"
@@ -315,6 +325,18 @@ def test_memory_is_pinned_and_inputs_are_compared_in_steps():
         assert "CUDA error 214" in str(error), error
     else:
         raise AssertionError("nothing was raised")
+
+
+def test_what_is_shared_is_pinned_when_a_program_is_loaded():
+    from kforge_candidate import serve
+    pins = []
+    server = serve.Server.__new__(serve.Server)
+    server._readback = None
+    server._driver = types.SimpleNamespace(
+        pin=lambda *where, **how: pins.append((where, how)))
+    server.channel = types.SimpleNamespace(inputs=[], weights=[], outputs=[])
+    server._take((4096, 10), (8192, 20))
+    assert pins == [((4096, 10), {"writable": False}), ((8192, 20), {})], pins
 
 
 @apart

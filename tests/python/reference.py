@@ -4,6 +4,7 @@
 Needs a Python with torch; skipped without. Prints TAP.
 """
 
+import ctypes
 import json
 import mmap
 import os
@@ -1077,6 +1078,27 @@ class Serving(Case):
         thread.join(20)
         self.assertFalse(thread.is_alive())
         here.close()
+
+    def test_what_a_device_copies_from_is_pinned_and_stays(self):
+        arena = os.memfd_create("arena")
+        os.ftruncate(arena, 4096)
+        pins = []
+        before = serve.cuda.of_device
+        serve.cuda.of_device = lambda: type("Driver", (), {
+            "pin": staticmethod(lambda *where: pins.append(where))})
+        try:
+            server = serve.Server({
+                "problem": self.file(model("return torch.ones(3)", "1")),
+                "threads": 1, "arena": arena, "arena_bytes": 4096,
+                "inputs": [], "weights": []})
+        finally:
+            serve.cuda.of_device = before
+        (address, size), = pins
+        self.assertEqual(size, 4096)
+        # There even where no tensor lies in it.
+        os.pwrite(arena, b"seen", 0)
+        self.assertEqual(ctypes.string_at(address, 4), b"seen")
+        del server
 
     def test_what_stands_beside_a_devices_time(self):
         here, there = socket.socketpair()

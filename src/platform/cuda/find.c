@@ -285,7 +285,8 @@ static bool is_listed(const char *list, int wanted, int *least)
 		char *word = kf_strndup(list, len);
 		uint64_t number;
 		bool is_number = kf_parse_u64(word, &number) &&
-			number < KF_CUDA_DEVICES_MAX;
+			number < KF_CUDA_DEVICES_MAX &&
+			(len == 1 || word[0] != '0');	/* as means has it */
 
 		free(word);
 		if (!is_number) {
