@@ -198,7 +198,7 @@ static enum kf_code take(const struct kf_platform *platform,
 			 struct kf_devices *here, struct kf_devices *out,
 			 struct kf_err *err)
 {
-	bool fits[KF_DEVICES_MAX];
+	bool fits[KF_DEVICES_MAX] = { false };
 	const size_t count = find_best(word, here, fits);
 	size_t i = 0;
 
