@@ -68,6 +68,20 @@ static void test_errors_name_file_and_line(void **state)
 	}
 }
 
+/* NVIDIA's compiler makes text of it that its own assembler refuses. */
+static void test_a_kernel_without_parameters_is_built_or_explained(void **state)
+{
+	static const char none[] = "__kernel void f(void) { }\n";
+	struct fixture *f = *state;
+	struct kf_build got;
+
+	unlink(f->output);
+	if (build(f, none, host_c, &got) != KF_BUILD_DONE &&
+	    !strstr(kf_buf_str(&got.log), "kernels.cl: note: "))
+		fail_msg("%s", kf_buf_str(&got.log));
+	kf_build_release(&got);
+}
+
 /* A GPU has so little constant memory that its compiler may refuse it first. */
 static void test_a_large_binary_is_the_programs_doing(void **state)
 {
@@ -141,7 +155,7 @@ static void test_arguments_of_every_kind(void **state)
 	op = plan_launch(plan, "add", COUNT / 8, 8);
 	plan_arg_buffer(op, y, 0);
 	plan_arg_bytes(op, &pair, sizeof(pair));
-	plan_launch(plan, "nothing", 3, 5);
+	plan_arg_int(plan_launch(plan, "nothing", 3, 5), 1, 4);
 	load(f, &p);
 	prepare(f, &p);
 	assert_good(f, &p, forward(f, &p));
@@ -188,7 +202,7 @@ static void test_offsets_fills_and_copies(void **state)
 
 	plan_fill(plan, y, 0, 0x40400000, 4, COUNT);	/* 3.0f */
 	plan_copy(plan, y, 0, x, 40, 4 * 10);
-	op = plan_launch(plan, "axpb", 1, COUNT - HALF);
+	op = plan_launch(plan, "axpb", 4, (COUNT - HALF) / 4);
 	plan_arg_buffer(op, x, HALF * sizeof(float));
 	plan_arg_buffer(op, y, HALF * sizeof(float));
 	plan_arg_f32(op, 1);
@@ -423,6 +437,7 @@ int main(void)
 	static const struct CMUnitTest cases[] = {
 		CASE(card_tells_what_a_writer_must_know),
 		CASE(errors_name_file_and_line),
+		CASE(a_kernel_without_parameters_is_built_or_explained),
 		CASE(a_large_binary_is_the_programs_doing),
 		CASE(both_parts_are_in_the_pack),
 		CASE(values_are_right_for_each_call),

@@ -65,7 +65,7 @@ static const char kernels[] =
 "}\n"
 "__attribute__((reqd_work_group_size(8, 2, 1)))\n"
 "__kernel void fixed(__global int *y) { y[0] = 1; }\n"
-"__kernel void nothing(void) { }\n"
+"__kernel void nothing(int unused) { }\n"
 "__kernel void wide(__global float4 *y, float4 v) { y[0] = v; }\n";
 
 static const char host_c[] =

@@ -82,18 +82,43 @@ static size_t place_length(const char *text, size_t len)
 		? at + 2 : 0;
 }
 
+/* NVIDIA's compiler (580.159.04) knows no #line: "ERROR: <kernel>:4:25: " is of
+ * the file's third line, for the first that it got is ours. How much of the
+ * line was replaced. */
+static size_t replace_place(const char *line, size_t len, struct kf_buf *log)
+{
+	static const char begin[] = "<kernel>:";
+	const char *at = memmem(line, len, begin, sizeof(begin) - 1);
+	unsigned long number;
+	char *end;
+
+	if (!at || at - line > (ptrdiff_t)sizeof("WARNING: "))
+		return 0;
+	number = strtoul(at + sizeof(begin) - 1, &end, 10);
+	if (number < 2)
+		return 0;
+	kf_buf_printf(log, "kernels.cl:%lu", number - 1);
+	return (size_t)(end - line);
+}
+
 /* "error: FILE:1:2: words", as one compiler writes it, becomes "FILE:1:2:
  * error: words", as all others do. Lines with the device's name are left out:
- * they tell of the machine and not of the program. */
+ * they tell of the machine and not of the program. So are those that NVIDIA's
+ * compiler has for every kernel. */
 static void add_line(const char *line, size_t len, const char *device,
 		     struct kf_buf *log)
 {
 	static const char *const kinds[] = { "error: ", "warning: ",
 					     "note: " };
+	static const char of_every_kernel[] =
+		" is a kernel, so overriding noinline attribute";
+	size_t replaced;
 
-	if (memmem(line, len, device, strlen(device)))
+	if (memmem(line, len, device, strlen(device)) ||
+	    memmem(line, len, of_every_kernel, strlen(of_every_kernel)))
 		return;
-	for (size_t i = 0; i < KF_COUNT(kinds); i++) {
+	replaced = replace_place(line, len, log);
+	for (size_t i = 0; i < KF_COUNT(kinds) && !replaced; i++) {
 		size_t kind = strlen(kinds[i]), place;
 
 		if (len < kind || strncmp(line, kinds[i], kind) != 0)
@@ -105,7 +130,7 @@ static void add_line(const char *line, size_t len, const char *device,
 		len -= kind + place;
 		break;
 	}
-	kf_buf_add(log, line, len);
+	kf_buf_add(log, line + replaced, len - replaced);
 	kf_buf_puts(log, "\n");
 }
 
@@ -125,6 +150,17 @@ static void add_log(struct compiler *c, struct kf_buf *log)
 		if (at[0] != '\n')
 			add_line(at, strcspn(at, "\n"), c->binary.device, log);
 	free(text);
+}
+
+/* With -cl-kernel-arg-info NVIDIA's compiler (580.159.04) writes of a kernel
+ * without parameters what its own assembler cannot read. */
+static void explain(struct kf_buf *log)
+{
+	if (strstr(kf_buf_str(log), "ptxas") &&
+	    strstr(kf_buf_str(log), "Parsing error near '}'"))
+		kf_buf_puts(log, "kernels.cl: note: NVIDIA's compiler fails "
+			    "so where a __kernel has no parameters: give it "
+			    "one, such as an int that nothing uses\n");
 }
 
 /* --- kernels and the binary ----------------------------------------------- */
@@ -280,6 +316,7 @@ static enum kf_code compile(const struct kf_build_request *req,
 		    sizeof(c.binary.driver));
 	e = build_program(&c, out);
 	add_log(&c, &out->log);
+	explain(&out->log);
 	if (e == CL_OUT_OF_HOST_MEMORY)
 		out->end = KF_BUILD_TOO_LARGE;
 	else if (e == CL_BUILD_PROGRAM_FAILURE)
