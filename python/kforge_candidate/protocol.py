@@ -137,7 +137,8 @@ def map_room(size):
 def _map(size, rights, kind, fd):
     address = _libc.mmap(None, size, rights, kind, fd, 0)
     if address in (None, ctypes.c_void_p(-1).value):
-        raise OSError(ctypes.get_errno(), "cannot map descriptor %d" % fd)
+        what = "%d bytes" % size if fd < 0 else "descriptor %d" % fd
+        raise OSError(ctypes.get_errno(), "cannot map " + what)
     return address
 
 
