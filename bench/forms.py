@@ -111,11 +111,15 @@ def row(folder):
     result = json.loads(path.read_text(encoding="utf-8"))
     verdict = result["verdict"]
     took = verdict["took"]
+    evidence = verdict["evidence"] or {}
     return {**facts, "device": result["device"]["name"],
             "machine_threads": result["threads"],
             **{key: verdict.get(key) for key in (
                 "state", "reason", "time_ns", "baseline_ns", "baseline_live",
                 "baseline_ways", "conclusive", "kernelbench_good", "trust")},
+            "libraries": [used["name"] for used in
+                          (verdict.get("libraries") or {}).get("used", [])],
+            "clocks": (evidence.get("timing") or {}).get("clocks"),
             "bundle_ns": verdict.get("bundle_ns"), "took": took,
             "judging_ns": took["all_ns"] - took["baseline_ns"]}
 
