@@ -398,6 +398,7 @@ def skips():
         yield "test_opencl", "OpenCL has no device here"
     if "compiler: none" in has("cuda", STANDIN)[0]:
         yield "test_cuda", "no NVRTC here: set CUDA_HOME"
+        yield "test_nvcc", "no NVRTC here: set CUDA_HOME"
     if not shutil.which("nvcc"):
         yield "test_nvcc", "no nvcc on PATH"
 
@@ -405,6 +406,6 @@ def skips():
 if __name__ == "__main__":
     assert pathlib.Path(C_PROBLEM).exists()
     for beginning, reason in skips():
-        for test_name in [n for n in dir() if n.startswith(beginning)]:
-            globals()[test_name].skip = reason
+        for name in [n for n in dir() if n.startswith(beginning)]:
+            globals()[name].skip = reason
     sys.exit(run_tests(sys.modules[__name__]))
