@@ -1,7 +1,7 @@
 /*
  * Building for CUDA devices, and finding them. Building needs NVRTC and no
  * device; without NVRTC (set CUDA_HOME to where it is) these cases are skipped,
- * and fail with KF_MUST_RUN=cuda. Finding is tried on the stand-in.
+ * and fail with KF_MUST_RUN=cuda or nvrtc. Finding is tried on the stand-in.
  */
 #include "cuda_world.h"
 
@@ -52,8 +52,9 @@ static bool lacks_nvrtc(struct builder *b)
 {
 	const char *must = getenv("KF_MUST_RUN");
 
-	if (!b->can_build && must && strstr(must, "cuda"))
-		fail_msg("KF_MUST_RUN asks for cuda: no NVRTC here");
+	if (!b->can_build && must &&
+	    (strstr(must, "cuda") || strstr(must, "nvrtc")))
+		fail_msg("KF_MUST_RUN asks for %s: no NVRTC here", must);
 	return !b->can_build;
 }
 
