@@ -7,6 +7,7 @@
  *	measure.c   what they were measured to do
  *	language.c  which OpenCL C it compiles
  *	compile.c   kernels to a binary, for the pack
+ *	log.c       what the compiler says, as other compilers say it
  *	binary.c    that binary with what is known of its kernels, as bytes
  *	check.c     is a launch one that its kernel and the device can do?
  *	load.c      plans to OpenCL objects
@@ -115,6 +116,12 @@ void kf_opencl_binary_write(const struct kf_opencl_binary *binary,
 bool kf_opencl_binary_read(const void *part, size_t len,
 			   struct kf_opencl_binary *out);
 void kf_opencl_binary_release(struct kf_opencl_binary *binary);
+
+/* The build log of kernels.cl, whose text began with one #line, by a compiler
+ * for the device of that name (CL_DEVICE_NAME): messages begin with file, line
+ * and column; what tells of the machine alone is left out. */
+void kf_opencl_add_log(const char *text, const char *device,
+		       struct kf_buf *log);
 /* NULL if there is none of that name. */
 const struct kf_opencl_kernel *
 kf_opencl_kernel_find(const struct kf_opencl_binary *binary, const char *name);
