@@ -1,34 +1,68 @@
 """What a device has, beside what it was given."""
 
+import concurrent.futures
+import os
+
 from kforge_reference.cuda import must
 
 from . import protocol
 
 FAILED = "inputs cannot be read back from the device"
 STEP = 8 << 20      # bytes: what is compared is still in the processor's cache
+LANES = 4           # at most, that compare one tensor
+SHARE = 32          # steps that are worth a lane of its own
 
 
 class Readback:
+    """Compares memory of a device's with ours. One thread compares a fifth of
+    what the device could copy, so large tensors are shared among several."""
+
+    def __init__(self, driver, step=STEP, share=SHARE):
+        self._driver, self._step = driver, step
+        self._share = share * step
+        self._lanes = [_Lane(driver, step)]
+        self._threads = None        # there from the first large tensor on
+
+    def first_difference(self, given, view, size):
+        """Place of the first byte at which a tensor of the device differs from
+        one of ours, or None. All that was asked for must be done."""
+        ours, theirs = view.data_ptr(), given.data_ptr()
+        count = min(LANES, len(os.sched_getaffinity(0)), size // self._share)
+        if count < 2:
+            return self._lanes[0].first_difference(theirs, ours, range(
+                0, size, self._step), size)
+        if self._threads is None:
+            self._threads = concurrent.futures.ThreadPoolExecutor(LANES)
+        while len(self._lanes) < count:
+            self._lanes.append(_Lane(self._driver, self._step))
+        steps = -(-size // self._step)
+        bounds = [steps * i // count * self._step for i in range(count + 1)]
+        places = list(self._threads.map(
+            lambda lane, start, end: lane.first_difference(
+                theirs, ours, range(start, min(end, size), self._step), size),
+            self._lanes[:count], bounds, bounds[1:]))
+        return next((each for each in places if each is not None), None)
+
+
+class _Lane:
     """Brings all to one place, so that nobody has to find new pages for it."""
 
-    def __init__(self, driver, step=STEP):
+    def __init__(self, driver, step):
         self._driver, self._step = driver, step
         self._stream = driver.stream()
         self._room = protocol.map_room(step)
         driver.pin(self._room, step)
 
-    def first_difference(self, given, view, size):
-        """Place of the first byte at which a tensor of the device differs from
-        one of ours, or None. All that was asked for must be done."""
+    def first_difference(self, theirs, ours, places, size):
+        """That of the steps that begin at these places, or None."""
         library = self._driver.library
         with self._driver.in_context():
-            for at in range(0, size, self._step):
+            for at in places:
                 count = min(self._step, size - at)
                 must(library.cuMemcpyDtoHAsync_v2(
-                    self._room, given.data_ptr() + at, count, self._stream) or
+                    self._room, theirs + at, count, self._stream) or
                      library.cuStreamSynchronize(self._stream), FAILED)
-                place = protocol.first_difference(
-                    self._room, view.data_ptr() + at, count)
+                place = protocol.first_difference(self._room, ours + at, count)
                 if place is not None:
                     return at + place
         return None

@@ -312,6 +312,24 @@ def test_memory_is_pinned_and_inputs_are_compared_in_steps():
         (ctypes.c_ubyte * 10000).from_address(now.data_ptr())[place] ^= 1
         found = readback.first_difference(now, view, 10000)
         assert found == place, (found, place)
+    shared = Readback(asked, step=512, share=2)
+    now.copy_(view)
+    before = driver.standin_calls(b"cuMemcpyDtoHAsync_v2")
+    assert shared.first_difference(now, view, 10000) is None
+    assert driver.standin_calls(b"cuMemcpyDtoHAsync_v2") == before + 20
+    for place in (9999, 7680, 7679, 5120, 5119, 2560, 2559, 0):
+        (ctypes.c_ubyte * 10000).from_address(now.data_ptr())[place] ^= 1
+        found = shared.first_difference(now, view, 10000)
+        assert found == place, (found, place)
+    now.copy_(view)
+    driver.standin_fail(b"cuMemcpyDtoHAsync_v2", 3, 214)
+    try:
+        shared.first_difference(now, view, 10000)
+    except RuntimeError as error:
+        assert "CUDA error 214" in str(error), error
+    else:
+        raise AssertionError("a lane's trouble is told")
+    driver.standin_reset()
     found = given(view, torch.zeros(5), readback=readback)
     device.room = there
     x, _ = found.put()

@@ -31,7 +31,7 @@
 
 /* --- state ---------------------------------------------------------------- */
 
-struct counter { char name[56]; unsigned calls, after; int result; };
+struct counter { char name[56]; _Atomic unsigned calls, after; int result; };
 
 struct function {
 	const struct kernel *kernel;
