@@ -26,6 +26,7 @@
 
 #include "evaluate/error_map.h"
 
+#define KF_COMPARE_FAR 16	/* in T: what is further off is wrong */
 #define KF_COMPARE_WORST 8
 #define KF_COMPARE_PATTERN 256
 
@@ -100,10 +101,14 @@ struct kf_worst {
 	enum kf_scale scale;
 };
 
+/* How many times as far off it is as it may be, above 1 if it is wrong; 0 where
+ * there is no such measure: integers, other rules. */
+double kf_compare_excess(const struct kf_worst *worst);
+
 struct kf_compare {
 	enum kf_compare_end end;
 	int64_t numel;
-	int64_t wrong_count;	/* elements with q > 16 T, or unequal */
+	int64_t wrong_count;	/* elements with q > KF_COMPARE_FAR T, or unequal */
 	int64_t unwritten_count;	/* wrong ones that hold the poison */
 	int64_t nonfinite_count;	/* others: NaN or infinite where the
 					   reference is not, or vice versa */

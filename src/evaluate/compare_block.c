@@ -131,6 +131,12 @@ const char *kf_scale_name(enum kf_scale scale)
 	return name[scale];
 }
 
+double kf_compare_excess(const struct kf_worst *worst)
+{
+	return worst->scale == KF_SCALE_NONE || !isfinite(worst->q) ? 0 :
+		worst->q / KF_COMPARE_FAR;
+}
+
 void kf_compare_note(struct kf_compare *out, const struct kf_worst *element)
 {
 	const double q = element->q;
@@ -210,7 +216,7 @@ static double element_q(double c, double y, double r, double sigma,
 static enum kf_mark mark_of(const struct kf_compare_request *req, int64_t i,
 			    double q)
 {
-	if (!(q > 16))
+	if (!(q > KF_COMPARE_FAR))
 		return KF_MARK_GOOD;
 	if (kf_compare_is_poison(req->dtype, req->got, i, req->poison))
 		return KF_MARK_UNWRITTEN;

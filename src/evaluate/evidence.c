@@ -48,7 +48,8 @@ static json_t *worst(const struct kf_judgement *j)
 		json_object_set_new(entry, "q", value(w->q));
 		if (w->scale != KF_SCALE_NONE) {
 			json_object_set_new(entry, "bound", value(
-				16 * limit_of(j) * w->sigma));
+				KF_COMPARE_FAR * limit_of(j) *
+				w->sigma));
 			json_object_set_new(entry, "bound_from", json_string(
 				kf_scale_name(w->scale)));
 		}

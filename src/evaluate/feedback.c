@@ -177,6 +177,16 @@ static const char *type_of(const struct kf_judgement *j, size_t output)
 	return kf_dtype_name(j->req->bundle->out[output].dtype);
 }
 
+#define LITTLE	4	/* times what is allowed: no range was overlooked */
+
+/* How far off the worst element is, in units of what is allowed; 0: unknown. */
+static double excess_of(const struct kf_check *f)
+{
+	if (f->fault != KF_FAULT_VALUES || !f->compare.worst_count)
+		return 0;
+	return kf_compare_excess(&f->compare.worst[0]);
+}
+
 /* Of a condensed bundle's outputs. */
 static void say_looked_at(struct kf_judgement *j, struct kf_buf *out)
 {
@@ -223,6 +233,9 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 			      (long long)c->block_count, c->rms_max);
 	if (c->pattern[0])
 		kf_buf_printf(out, "Pattern: %s.\n", c->pattern);
+	if (excess_of(f) > 1)
+		kf_buf_printf(out, "The worst is off by %.3g times what is "
+			      "allowed.\n", excess_of(f));
 	say_looked_at(j, out);
 }
 
@@ -266,7 +279,7 @@ static void say_sets(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_bundle *b = j->req->bundle;
 	size_t good = 0, bad = 0, first_bad = 0;
-	const char *hint;
+	struct kf_kind kind;
 
 	for (size_t i = 0; i < b->set_count; i++) {
 		good += j->set[i].ran && !j->set[i].fault;
@@ -285,9 +298,15 @@ static void say_sets(struct kf_judgement *j, struct kf_buf *out)
 	kf_buf_puts(out, ".\nWrong on: ");
 	list_kinds(j, false, out);
 	kf_buf_puts(out, ".\n");
-	hint = kf_kind_of(b->set[first_bad].kind).hint;
-	if (bad == 1 && hint)
-		kf_buf_printf(out, "%s\n", hint);
+	kind = kf_kind_of(b->set[first_bad].kind);
+	if (bad == 1 && kind.range && excess_of(&j->failure) > 1 &&
+	    excess_of(&j->failure) < LITTLE)
+		kf_buf_puts(out, "Off by so little, it is a matter of "
+			    "precision: operands or sums have too few bits "
+			    "for such inputs, where terms cancel above "
+			    "all.\n");
+	else if (bad == 1 && kind.hint)
+		kf_buf_printf(out, "%s\n", kind.hint);
 }
 
 static void say_history(struct kf_judgement *j, struct kf_buf *out)

@@ -15,10 +15,11 @@ static const struct kf_kind kinds[] = {
 	  .hint = "The result of an earlier call seems to be used again: "
 	  "compute every call from all of its inputs." },
 	{ .name = "zero_mean", .data = "inputs shifted to a mean of zero",
+	  .range = true,
 	  .hint = "The sign of the inputs seems to be assumed." },
 	{ .name = "wide",
 	  .brief = "inputs over a wide range",
-	  .data = "inputs of a wide range", .coarse = true,
+	  .data = "inputs of a wide range", .coarse = true, .range = true,
 	  .hint = "The range of the inputs seems to be assumed (overflow, or a "
 	  "maximum that is not subtracted)." },
 	{ .name = "tail",
@@ -26,11 +27,11 @@ static const struct kf_kind kinds[] = {
 	  .data = "inputs whose last eighth is 8 times as large",
 	  .hint = "Part of the inputs seems to be left out, or computed in "
 	  "lower precision." },
-	{ .name = "small", .data = "inputs scaled by 1/1000",
+	{ .name = "small", .data = "inputs scaled by 1/1000", .range = true,
 	  .hint = "An epsilon seems to be missing or misplaced, or a threshold "
 	  "is assumed." },
 	{ .name = "large", .data = "inputs 1024 times as large", .coarse = true,
-	  .ties = true,
+	  .ties = true, .range = true,
 	  .hint = "Something overflows, or the range of the inputs seems to be "
 	  "assumed (a maximum that is not subtracted before exp)." },
 	{ .name = "tiny", .data = "inputs scaled by 2^-102", .coarse = true,

@@ -566,6 +566,25 @@ static void ignores_weights(struct script *s)
 		s->out[i] = 2 * s->in[i] + declared[i];
 }
 
+static bool has_zero_mean(const struct script *s)
+{
+	return memcmp(s->in, s->bundle->set[1].in[0], 4 * N) == 0;
+}
+
+static void assumes_signs(struct script *s)
+{
+	right(s);
+	if (has_zero_mean(s))
+		s->out[3] += 1;
+}
+
+static void imprecise(struct script *s)
+{
+	right(s);
+	if (has_zero_mean(s))	/* 16 T of its size are allowed */
+		s->out[3] += 1.5f * 16 * 0x1p-15f * fmaxf(1, fabsf(s->out[3]));
+}
+
 static void nan_somewhere(struct script *s)
 {
 	right(s);
@@ -760,6 +779,12 @@ static void judge(struct world *w, struct kf_verdict *v)
 
 static void test_each_ending_has_its_verdict(void **state)
 {
+	static const char by_little[] =
+		"off by 1.5 times what is allowed.\n"
+		"Right on: the problem's own inputs; inputs scaled by 1/1000; "
+		"random weights.\n"
+		"Wrong on: inputs shifted to a mean of zero.\n"
+		"Off by so little";
 	static const struct {
 		const char *what;
 		struct script script;
@@ -793,6 +818,8 @@ static void test_each_ending_has_its_verdict(void **state)
 		{ "lower precision", { .candidate = low_precision }, KF_MISMATCH, "values", "precision" },
 		{ "replays its first result", { .candidate = first_result }, KF_MISMATCH, "values", "earlier call" },
 		{ "assumes weights", { .candidate = ignores_weights }, KF_MISMATCH, "values", "a weight seems to be assumed" },
+		{ "assumes signs", { .candidate = assumes_signs }, KF_MISMATCH, "values", "The sign of the inputs" },
+		{ "one kind of data, by little", { .candidate = imprecise }, KF_MISMATCH, "values", by_little },
 		{ "right until it is timed", { .candidate = right_at_first }, KF_MISMATCH, "values", "earlier calls" },
 		{ "one element of one timed call", { .candidate = wrong_once_late }, KF_MISMATCH, "values", "a single element is wrong" },
 	};
