@@ -302,13 +302,19 @@ static bool scalar_function(const struct look *l, struct kf_finding *f)
 
 /* --- latency -------------------------------------------------------------- */
 
+/* Who waits then holds nobody up: warps that are done with their part, say. */
+static bool is_busy(const struct look *l)
+{
+	return at_least(of(l, "dram_throughput"), HIGH) ||
+		at_least(of(l, "compute_throughput"), HIGH);
+}
+
 static bool waits_for_memory(const struct look *l, struct kf_finding *f)
 {
 	double stall = of(l, "stall_memory");
 	double dram = of(l, "dram_throughput");
 
-	if (!at_least(stall, 4) || at_least(dram, HIGH) ||
-	    at_least(of(l, "compute_throughput"), HIGH))
+	if (!at_least(stall, 4) || is_busy(l))
 		return false;
 	f->weight = 0.5 * (1 - most(dram, 0) / 100) * l->share;
 	snprintf(f->text, sizeof(f->text), "a warp waits %.1f cycles for "
@@ -322,7 +328,7 @@ static bool waits_at_barriers(const struct look *l, struct kf_finding *f)
 {
 	double stall = of(l, "stall_barrier");
 
-	if (!at_least(stall, 3))
+	if (!at_least(stall, 3) || is_busy(l))
 		return false;
 	f->weight = 0.3 * l->share;
 	snprintf(f->text, sizeof(f->text), "a warp waits %.1f cycles at "

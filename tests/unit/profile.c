@@ -321,6 +321,8 @@ static const struct {
 	{ "at the bandwidth", KF_CLASS_BANDWIDTH, "k", { { "dram_throughput", 92 } }, "92 %" },
 	{ "at the peak", KF_CLASS_COMPUTE, "k", { { "compute_throughput", 88 } }, "88 %" },
 	{ "scalar exp", KF_CLASS_COMPUTE, "__expf_fma", { { "instructions", 1 } }, "expf of the C library" },
+	{ "idle warps", KF_CLASS_COMPUTE, "k", { { "stall_barrier", 12 }, { "compute_throughput", 93 } }, "93 %" },
+	{ "idle warps, memory", KF_CLASS_BANDWIDTH, "k", { { "stall_barrier", 3.6 }, { "dram_throughput", 81 } }, "81 %" },
 	{ "stalls", KF_CLASS_LATENCY, "k", { { "stall_memory", 12 }, { "dram_throughput", 20 } }, "12.0 cycles" },
 	{ "barriers", KF_CLASS_LATENCY, "k", { { "stall_barrier", 5 } }, "barriers" },
 	{ "few instructions", KF_CLASS_LATENCY, "", { { "instructions_per_cycle", 0.4 } }, "0.40 instructions" },
