@@ -3,6 +3,7 @@ program was loaded. None of them is asked for a verdict; who replaces them means
 to deceive one, or breaks what others use. torch.manual_seed is not among them:
 PyTorch replaces it itself when torch._dynamo is imported, for torch.compile."""
 
+import concurrent.futures
 import time
 
 import torch
@@ -11,6 +12,9 @@ from . import protocol
 from .words import Wrong
 
 _WATCHED = (
+    (concurrent.futures, "concurrent.futures", ("wait",)),
+    (concurrent.futures.ThreadPoolExecutor,
+     "concurrent.futures.ThreadPoolExecutor", ("submit",)),
     (time, "time", ("time", "time_ns", "perf_counter", "perf_counter_ns",
                     "monotonic", "monotonic_ns", "process_time", "sleep")),
     (torch, "torch", ("allclose", "equal", "isclose", "eq", "rand", "randn",

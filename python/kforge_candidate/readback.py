@@ -21,26 +21,28 @@ class Readback:
         self._driver, self._step = driver, step
         self._share = share * step
         self._lanes = [_Lane(driver, step)]
-        self._threads = None        # there from the first large tensor on
+        self._most = min(LANES, len(os.sched_getaffinity(0)))
+        # Before a program can have another in its place.
+        self._threads = concurrent.futures.ThreadPoolExecutor(self._most)
 
     def first_difference(self, given, view, size):
         """Place of the first byte at which a tensor of the device differs from
         one of ours, or None. All that was asked for must be done."""
         ours, theirs = view.data_ptr(), given.data_ptr()
-        count = min(LANES, len(os.sched_getaffinity(0)), size // self._share)
+        count = min(self._most, size // self._share)
         if count < 2:
             return self._lanes[0].first_difference(theirs, ours, range(
                 0, size, self._step), size)
-        if self._threads is None:
-            self._threads = concurrent.futures.ThreadPoolExecutor(LANES)
         while len(self._lanes) < count:
             self._lanes.append(_Lane(self._driver, self._step))
         steps = -(-size // self._step)
         bounds = [steps * i // count * self._step for i in range(count + 1)]
-        places = list(self._threads.map(
-            lambda lane, start, end: lane.first_difference(
-                theirs, ours, range(start, min(end, size), self._step), size),
-            self._lanes[:count], bounds, bounds[1:]))
+        asked = [self._threads.submit(
+            lane.first_difference, theirs, ours,
+            range(start, min(end, size), self._step), size)
+            for lane, start, end in zip(self._lanes, bounds, bounds[1:])]
+        concurrent.futures.wait(asked)      # what fails leaves nobody at work
+        places = [each.result() for each in asked]
         return next((each for each in places if each is not None), None)
 
 

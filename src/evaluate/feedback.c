@@ -1,6 +1,8 @@
 /* feedback.c - what was found, as text for the next prompt. */
 #include "evaluate/feedback.h"
 
+#include <math.h>
+
 #include "evaluate/digest.h"
 #include "evaluate/kinds.h"
 
@@ -178,6 +180,7 @@ static const char *type_of(const struct kf_judgement *j, size_t output)
 }
 
 #define LITTLE	4	/* times what is allowed: no range was overlooked */
+#define MUCH	1e6
 
 /* How far off the worst element is, in units of what is allowed; 0: unknown. */
 static double excess_of(const struct kf_check *f)
@@ -233,9 +236,13 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 			      (long long)c->block_count, c->rms_max);
 	if (c->pattern[0])
 		kf_buf_printf(out, "Pattern: %s.\n", c->pattern);
-	if (excess_of(f) > 1)
-		kf_buf_printf(out, "The worst is off by %.3g times what is "
-			      "allowed.\n", excess_of(f));
+	if (excess_of(f) > MUCH)
+		kf_buf_puts(out, "The worst is off by more than a million "
+			    "times what is allowed.\n");
+	else if (excess_of(f) > 1)
+		kf_buf_printf(out, "The worst is off by %.*f times what is "
+			      "allowed.\n", excess_of(f) < 10 ? 2 : 0,
+			      fmax(excess_of(f), 1.01));
 	say_looked_at(j, out);
 }
 
@@ -301,10 +308,10 @@ static void say_sets(struct kf_judgement *j, struct kf_buf *out)
 	kind = kf_kind_of(b->set[first_bad].kind);
 	if (bad == 1 && kind.range && excess_of(&j->failure) > 1 &&
 	    excess_of(&j->failure) < LITTLE)
-		kf_buf_puts(out, "Off by so little, it is a matter of "
-			    "precision: operands or sums have too few bits "
-			    "for such inputs, where terms cancel above "
-			    "all.\n");
+		kf_buf_puts(out, "Off by so little, precision seems to be "
+			    "missing: operands or sums have too few bits for "
+			    "such inputs, where terms cancel or differ in "
+			    "size.\n");
 	else if (bad == 1 && kind.hint)
 		kf_buf_printf(out, "%s\n", kind.hint);
 }

@@ -27,11 +27,11 @@ static const struct kf_kind kinds[] = {
 	  .data = "inputs whose last eighth is 8 times as large",
 	  .hint = "Part of the inputs seems to be left out, or computed in "
 	  "lower precision." },
-	{ .name = "small", .data = "inputs scaled by 1/1000", .range = true,
+	{ .name = "small", .data = "inputs scaled by 1/1000",
 	  .hint = "An epsilon seems to be missing or misplaced, or a threshold "
 	  "is assumed." },
 	{ .name = "large", .data = "inputs 1024 times as large", .coarse = true,
-	  .ties = true, .range = true,
+	  .ties = true,
 	  .hint = "Something overflows, or the range of the inputs seems to be "
 	  "assumed (a maximum that is not subtracted before exp)." },
 	{ .name = "tiny", .data = "inputs scaled by 2^-102", .coarse = true,

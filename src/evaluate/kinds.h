@@ -13,7 +13,8 @@ struct kf_kind {
 	const char *data;	/* "inputs shifted to a mean of zero" */
 	const char *brief;	/* the same for a table; NULL: that */
 	const char *hint;	/* a sentence that helps to repair; NULL: none */
-	bool range;		/* which is about the range of inputs */
+	bool range;		/* which is about their sign or range: what is
+				   off by little is imprecise rather */
 	bool coarse;		/* two more bits may be lost */
 	bool nan_is_open;	/* as in struct kf_compare_request */
 	bool ties;		/* likewise: there may be some */

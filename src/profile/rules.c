@@ -151,15 +151,20 @@ static const char *limiter(const struct look *l)
 	return "registers, shared memory or group size";
 }
 
+/* Who waits then mostly holds nobody up: warps that have done their part. */
+static bool is_busy(const struct look *l)
+{
+	return at_least(of(l, "dram_throughput"), HIGH) ||
+		at_least(of(l, "compute_throughput"), HIGH);
+}
+
 static bool occupancy(const struct look *l, struct kf_finding *f)
 {
 	double achieved = of(l, "occupancy");
 	double possible = of(l, "occupancy_possible");
 	double low = isnan(achieved) ? possible : achieved;
 
-	if (!(low < 30) || at_least(of(l, "dram_throughput"), HIGH) ||
-	    at_least(of(l, "compute_throughput"), HIGH) ||
-	    at_least(of(l, "warps_eligible"), 1))
+	if (!(low < 30) || is_busy(l) || at_least(of(l, "warps_eligible"), 1))
 		return false;
 	f->weight = 0.45 * (1 - low / 100) * l->share;
 	snprintf(f->text, sizeof(f->text), "%.0f %% of the threads that the "
@@ -301,13 +306,6 @@ static bool scalar_function(const struct look *l, struct kf_finding *f)
 }
 
 /* --- latency -------------------------------------------------------------- */
-
-/* Who waits then holds nobody up: warps that are done with their part, say. */
-static bool is_busy(const struct look *l)
-{
-	return at_least(of(l, "dram_throughput"), HIGH) ||
-		at_least(of(l, "compute_throughput"), HIGH);
-}
 
 static bool waits_for_memory(const struct look *l, struct kf_finding *f)
 {

@@ -578,6 +578,12 @@ static void assumes_signs(struct script *s)
 		s->out[3] += 1;
 }
 
+static void far_off(struct script *s)
+{
+	right(s);
+	s->out[3] += 1e6f;
+}
+
 static void imprecise(struct script *s)
 {
 	right(s);
@@ -780,7 +786,7 @@ static void judge(struct world *w, struct kf_verdict *v)
 static void test_each_ending_has_its_verdict(void **state)
 {
 	static const char by_little[] =
-		"off by 1.5 times what is allowed.\n"
+		"off by 1.50 times what is allowed.\n"
 		"Right on: the problem's own inputs; inputs scaled by 1/1000; "
 		"random weights.\n"
 		"Wrong on: inputs shifted to a mean of zero.\n"
@@ -819,6 +825,7 @@ static void test_each_ending_has_its_verdict(void **state)
 		{ "replays its first result", { .candidate = first_result }, KF_MISMATCH, "values", "earlier call" },
 		{ "assumes weights", { .candidate = ignores_weights }, KF_MISMATCH, "values", "a weight seems to be assumed" },
 		{ "assumes signs", { .candidate = assumes_signs }, KF_MISMATCH, "values", "The sign of the inputs" },
+		{ "far off", { .candidate = far_off }, KF_MISMATCH, "values", "The worst is off by more than a million times what is allowed." },
 		{ "one kind of data, by little", { .candidate = imprecise }, KF_MISMATCH, "values", by_little },
 		{ "right until it is timed", { .candidate = right_at_first }, KF_MISMATCH, "values", "earlier calls" },
 		{ "one element of one timed call", { .candidate = wrong_once_late }, KF_MISMATCH, "values", "a single element is wrong" },
