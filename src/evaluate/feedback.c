@@ -211,6 +211,7 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 {
 	const struct kf_check *f = &j->failure;
 	const struct kf_compare *c = &f->compare;
+	double excess = excess_of(f);
 
 	kf_buf_printf(out, "Output %zu (%s) on %s: ", f->tensor,
 		      type_of(j, f->tensor), kf_kind_of(f->kase->kind).data);
@@ -236,13 +237,13 @@ static void say_counts(struct kf_judgement *j, struct kf_buf *out)
 			      (long long)c->block_count, c->rms_max);
 	if (c->pattern[0])
 		kf_buf_printf(out, "Pattern: %s.\n", c->pattern);
-	if (excess_of(f) > MUCH)
+	if (excess > MUCH)
 		kf_buf_puts(out, "The worst is off by more than a million "
 			    "times what is allowed.\n");
-	else if (excess_of(f) > 1)
+	else if (excess > 1)
 		kf_buf_printf(out, "The worst is off by %.*f times what is "
-			      "allowed.\n", excess_of(f) < 10 ? 2 : 0,
-			      fmax(excess_of(f), 1.01));
+			      "allowed.\n", excess < 10 ? 2 : 0,
+			      fmax(excess, 1.01));
 	say_looked_at(j, out);
 }
 
@@ -414,8 +415,9 @@ void kf_feedback_correct(struct kf_judgement *j)
 	out->max = KF_FEEDBACK_BYTES;
 	kf_buf_printf(out, "The program is correct in all %u calls; the worst "
 		      "error was %.3g of what is allowed.\n",
-		      j->shared.call_count, j->q_max / 16 > j->rms_max ?
-		      j->q_max / 16 : j->rms_max);
+		      j->shared.call_count,
+		      j->q_max / KF_COMPARE_FAR > j->rms_max ?
+		      j->q_max / KF_COMPARE_FAR : j->rms_max);
 	say_looked_at(j, out);
 	finish(j->out, KF_CORRECT, "");
 }
